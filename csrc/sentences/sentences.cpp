@@ -1,0 +1,770 @@
+#include "sentences/sentences.h"
+
+#include <cstring>
+#include <string>
+
+#include "core/check.h"
+#include "sentences/candidates.h"
+#include "sentences/characters.h"
+
+namespace rc {
+namespace {
+
+using namespace sentence_tables;
+
+constexpr int64_t longest_quote = 1024;  // bytes that one pair of quotes or brackets holds together
+constexpr int word_reach = 32;           // characters that are read of a word before or after a full stop
+constexpr int64_t short_phrase = 20;  // bytes: "At 5 a.m." opens a sentence, "He left the bank at 6 p.m." can end one
+
+// Languages that write ordinal numbers with a full stop ("am 3. Oktober", "Ludwig XIV.").
+bool writes_ordinals(int language) {
+  static const char* const codes[] = {"de", "da", "nb", "fi", "is", "et", "lv", "cs",
+                                      "sk", "sl", "hr", "sr", "hu", "tr", "pl"};
+  for (const char* code : codes)
+    if (std::strcmp(languages[language], code) == 0) return true;
+  return false;
+}
+
+bool in(uint32_t code, const char* ascii) {
+  return code < 0x80 && code != 0 && std::strchr(ascii, static_cast<int>(code));
+}
+
+// The bracket or quote that closes what `code` opens; 0 for what opens nothing.
+uint32_t closing(uint32_t code) {
+  switch (code) {
+    case '(': return ')';
+    case '[': return ']';
+    case '"': return '"';
+    case 0x201C: return 0x201D;
+    case 0x201E: return 0x201C;
+    case 0xAB: return 0xBB;
+    case 0xBB: return 0xAB;
+    case 0x300C:
+    case 0x300E:
+    case 0x3008:
+    case 0x300A:
+    case 0x3010: return code + 1;
+    case 0xFF08: return 0xFF09;
+    case 0xFF3B: return 0xFF3D;
+    case 0xFF62: return 0xFF63;
+    default: return 0;
+  }
+}
+
+struct Opened {
+  uint32_t closing;
+  int64_t at, sentence_start;
+  size_t sentences;  // how many were written before
+};
+
+// A list item at the beginning of a sentence: "3." "b)" "iv.". Letters have a value as a letter and as a Roman number.
+struct Marker {
+  int64_t end = 0;  // after the marker and its ")" or "."
+  int number = 0, letter = 0, roman = 0;
+  char style = 0;  // '.' or ')', or 0 when there is no marker
+};
+
+int roman_value(const unsigned char* text, int64_t size) {
+  int total = 0, last = 0;
+  for (int64_t i = size - 1; i >= 0; --i) {
+    const int lower = text[i] | 32;
+    const int value = lower == 'i' ? 1 : lower == 'v' ? 5 : lower == 'x' ? 10 : 0;
+    if (!value) return 0;
+    total += value < last ? -value : value;
+    if (value > last) last = value;
+  }
+  return total;
+}
+
+struct Gap {
+  int64_t end;
+  int newlines;
+};
+
+class Scanner {
+ public:
+  Scanner(const char* text, int64_t size, int language, bool newline_is_boundary, std::vector<Span>& out)
+      : text_(reinterpret_cast<const unsigned char*>(text)),
+        size_(size),
+        language_(language),
+        newline_is_boundary_(newline_is_boundary),
+        ordinals_(writes_ordinals(language)),
+        out_(out) {}
+
+  void run() {
+    begin(skip_space(0).end, true);
+    at_ = start_;
+    const auto candidate_masks = RC_PICK(candidate_masks);
+    constexpr int blocks = 64;
+    uint64_t masks[blocks];
+    unsigned char tail[64];
+    for (int64_t base = 0; base < size_; base += 64 * blocks) {
+      const int whole = static_cast<int>(std::min<int64_t>(blocks, (size_ - base) / 64));
+      candidate_masks(text_ + base, whole, masks);
+      int count = whole;
+      const int64_t left = size_ - base - 64 * whole;
+      if (whole < blocks && left > 0) {
+        std::memset(tail, 0, sizeof tail);
+        std::memcpy(tail, text_ + base + 64 * whole, static_cast<size_t>(left));
+        candidate_masks(tail, 1, masks + whole);
+        ++count;
+      }
+      for (int b = 0; b < count; ++b) {
+        for (uint64_t mask = masks[b]; mask; mask &= mask - 1) {
+          const int64_t i = base + 64 * b + __builtin_ctzll(mask);
+          if (i >= at_) visit(i);
+        }
+      }
+    }
+    if (start_ < size_) end_sentence(trim(size_), size_, true);
+  }
+
+ private:
+  // ---- characters ----
+
+  Character character(int64_t i) const { return decode(text_, i, size_); }
+  Kind kind_at(int64_t i) const { return i < size_ ? kind_of(character(i).code) : Kind::newline; }
+  uint32_t code_at(int64_t i) const { return i < size_ ? character(i).code : 0; }
+  int64_t previous(int64_t i) const { return before(text_, i); }
+  Kind kind_before(int64_t i) const { return i > 0 ? kind_at(previous(i)) : Kind::newline; }
+  bool is_space_at(int64_t i) const {
+    const Kind kind = kind_at(i);
+    return kind == Kind::space || kind == Kind::newline;
+  }
+
+  // White space from i on. A space that carries a combining mark is no white space: the two are one character to a
+  // reader.
+  Gap skip_space(int64_t i) const {
+    int newlines = 0;
+    int64_t last_space = -1;
+    while (i < size_) {
+      const Character c = character(i);
+      const Kind kind = kind_of(c.code);
+      if (kind == Kind::newline) {
+        newlines += !(c.code == '\n' && i > 0 && text_[i - 1] == '\r');
+        if (c.code == 0x2029) ++newlines;  // a paragraph separator is a blank line
+      } else if (kind == Kind::mark && last_space >= 0) {
+        return {last_space, newlines};
+      } else if (kind != Kind::space) {
+        break;
+      }
+      last_space = kind == Kind::space && c.code >= 0x20 ? i : -1;
+      i += c.bytes;
+    }
+    return {i, newlines};
+  }
+
+  int64_t trim(int64_t end) const {
+    while (end > start_ && is_space_at(previous(end))) end = previous(end);
+    return end;
+  }
+
+  // ---- sentences ----
+
+  // The next sentence begins at `start`; `line_start` says that a line begins there as well.
+  void begin(int64_t start, bool line_start) {
+    start_ = start;
+    whole_line_ = line_start && is_whole_line(start);
+    item_ = start;
+    while (item_ < size_ && (kind_at(item_) == Kind::bullet || text_[item_] == ' ' || text_[item_] == '\t'))
+      item_ += character(item_).bytes;
+    list_ = marker_at(item_);
+  }
+
+  // Writes the sentence that ends at `end`. A hard end is one that no closing quote or bracket may undo.
+  void end_sentence(int64_t end, int64_t next, bool hard, bool line_start = false) {
+    if (end > start_) out_.push_back({start_, end});
+    if (hard) opened_count_ = 0;
+    begin(next, line_start);
+    at_ = next;
+  }
+
+  // Lines that stand alone: "# heading", "-----", "| table | row |".
+  bool is_whole_line(int64_t i) const {
+    if (i >= size_) return false;
+    const unsigned char c = text_[i];
+    if (c == '|') return true;
+    if (!in(c, "#-=_*~+/")) return false;
+    int64_t j = i;
+    while (j < size_ && text_[j] == c) ++j;
+    if (c == '#' && j - i <= 6 && j < size_ && (text_[j] == ' ' || text_[j] == '\t')) return true;
+    if (j - i < 3) return false;
+    while (j < size_ && (text_[j] == ' ' || text_[j] == '\t')) ++j;
+    return j == size_ || text_[j] == '\n' || text_[j] == '\r';
+  }
+
+  // "12." "b)" "iv.)" "(3)" at i, with white space after it.
+  Marker marker_at(int64_t i) const {
+    Marker m;
+    const bool bracket = i < size_ && text_[i] == '(';
+    const int64_t first = i + bracket;
+    int64_t j = first;
+    while (j < size_ && j - first < 3 && text_[j] >= '0' && text_[j] <= '9')
+      m.number = m.number * 10 + text_[j++] - '0';
+    if (j == first) {
+      while (j < size_ && j - first < 5 && ((text_[j] | 32) >= 'a' && (text_[j] | 32) <= 'z')) ++j;
+      if (j == first) return {};
+      if (j - first == 1) m.letter = (text_[first] | 32) - 'a' + 1;
+      m.roman = roman_value(text_ + first, j - first);
+      if (!m.letter && !m.roman) return {};
+    }
+    if (j >= size_) return {};
+    if (text_[j] == ')') {
+      m.style = ')';
+      ++j;
+    } else if (text_[j] == '.' && !bracket) {
+      m.style = '.';
+      ++j;
+      if (j < size_ && text_[j] == ')') ++j;
+    }
+    if (!m.style || j >= size_ || !is_space_at(j)) return {};
+    m.end = j;
+    return m;
+  }
+
+  // A line that begins at i begins a list item, a heading, a table row or a rule.
+  bool begins_block(int64_t i) const {
+    const Character c = character(i);
+    const Kind kind = kind_of(c.code);
+    const bool spaced = i + c.bytes < size_ && is_space_at(i + c.bytes);
+    if (kind == Kind::bullet || is_whole_line(i)) return true;
+    if ((kind == Kind::dash || c.code == '*' || c.code == '+') && spaced) return true;
+    const Marker m = marker_at(i);
+    if (!m.style) return false;
+    if (m.number || c.code == '(' || m.style == ')') return true;
+    return kind == Kind::lower;  // "b. pears", but not "J. Smith" wrapped before the initial
+  }
+
+  bool is_hard(const Gap& gap) const {
+    return gap.newlines >= 2 ||
+           (gap.newlines == 1 && (newline_is_boundary_ || whole_line_ || (gap.end < size_ && begins_block(gap.end))));
+  }
+
+  // ---- quotes and brackets ----
+
+  void open(uint32_t closing_code, int64_t i) {
+    if (opened_count_ == max_opened) {
+      std::memmove(opened_, opened_ + 1, sizeof(Opened) * (max_opened - 1));
+      --opened_count_;
+    }
+    opened_[opened_count_++] = {closing_code, i, start_, out_.size()};
+  }
+
+  // Undoes the ends of sentences inside the quotes or brackets that `code` at i closes. False when nothing is open for
+  // it.
+  bool close(uint32_t code, int64_t i) {
+    for (int k = opened_count_ - 1; k >= 0; --k) {
+      const uint32_t wanted = opened_[k].closing;
+      if (wanted != code && !(wanted == 0x201C && code == 0x201D)) continue;
+      opened_count_ = k;
+      if (out_.size() > opened_[k].sentences && i - opened_[k].at <= longest_quote) {
+        out_.resize(opened_[k].sentences);
+        const int64_t keep = at_;
+        start_ = opened_[k].sentence_start;
+        list_ = {};
+        item_ = start_;
+        at_ = keep;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  bool is_open(uint32_t code) const {
+    for (int k = 0; k < opened_count_; ++k)
+      if (opened_[k].closing == code || (opened_[k].closing == 0x201C && code == 0x201D)) return true;
+    return false;
+  }
+
+  // A quote or bracket that no full stop precedes.
+  void quote_or_bracket(int64_t i, Character c) {
+    at_ = i + c.bytes;
+    if (c.code == ')' && inline_item(i)) return;
+    const uint32_t other = closing(c.code);
+    const bool two_faced = c.code == '"' || c.code == 0x201C || c.code == 0xAB || c.code == 0xBB;
+    if (!other) {
+      close(c.code, i);
+    } else if (!two_faced) {
+      open(other, i);
+    } else {
+      const Kind left = kind_before(i);
+      const bool after_gap = left == Kind::space || left == Kind::newline || left == Kind::open ||
+                             left == Kind::quote || left == Kind::dash;
+      const bool before_gap = at_ >= size_ || is_space_at(at_);
+      if (c.code != '"') {
+        if (!is_open(c.code) || !close(c.code, i)) {
+          if (after_gap || c.code == 0x201C) open(other, i);
+        }
+      } else if (after_gap && !before_gap) {
+        open(other, i);
+      } else if (!close(c.code, i) && after_gap && before_gap) {
+        open(other, i);
+      }
+    }
+  }
+
+  // ---- full stops ----
+
+  struct Run {
+    int64_t first_end, end;  // of the first stops without a space between them, and of all
+    int dots = 0, groups = 1;
+    bool strong = false, wide = false, stop = false;
+  };
+
+  int64_t stops(int64_t i, Run& run) const {
+    while (i < size_) {
+      const Character c = character(i);
+      const Kind kind = kind_of(c.code);
+      if (c.code == '.') {
+        ++run.dots;
+      } else if (kind == Kind::dots) {
+        run.dots += 3;
+      } else if (kind == Kind::strong) {
+        run.strong = true;
+      } else if (kind == Kind::wide) {
+        run.wide = true;
+      } else if (kind == Kind::stop || is_letter_stop(i)) {
+        run.stop = true;
+      } else if (kind != Kind::mark) {
+        break;
+      }
+      i += c.bytes;
+    }
+    return i;
+  }
+
+  bool is_stop_at(int64_t i) const {
+    const Character c = character(i);
+    const Kind kind = kind_of(c.code);
+    return c.code == '.' || kind == Kind::dots || kind == Kind::strong;
+  }
+
+  // The Greek question mark is typed as a semicolon, the Armenian full stop as a colon: after a letter of the script.
+  bool is_letter_stop(int64_t i) const {
+    if (i == 0 || (text_[i] != ';' && text_[i] != ':')) return false;
+    int64_t j = previous(i);
+    Character c = character(j);
+    if (text_[i] == ':' && c.code == ' ' && j > 0) c = character(j = previous(j));
+    if (text_[i] == ';') return (c.code >= 0x370 && c.code < 0x400) || (c.code >= 0x1F00 && c.code < 0x2000);
+    return (c.code >= 0x531 && c.code < 0x590) || c.code == 0x2026;
+  }
+
+  // Quotes, brackets, emphasis and footnote numbers right after a full stop belong to its sentence.
+  int64_t closers(int64_t i, Run& run, bool& closed) {
+    while (i < size_) {
+      const Character c = character(i);
+      const Kind kind = kind_of(c.code);
+      const int64_t after = i + c.bytes;
+      if (kind == Kind::close) {
+        close(c.code, i);
+        closed = true;
+      } else if (kind == Kind::quote) {
+        const bool always = c.code == 0x201D || c.code == 0x2019 || c.code == 0xFF02;
+        if (!always && is_alphanumeric(kind_at(after)) && !(c.code != '"' && is_open(c.code))) break;
+        close(c.code, i);
+        closed = true;
+      } else if (c.code == '*' || c.code == '_') {
+        // emphasis
+      } else if (c.code == '[' && !run.wide) {
+        int64_t j = after;
+        while (j < size_ && j - after < 8 && (is_alphanumeric(kind_of(text_[j])) && text_[j] < 0x80)) ++j;
+        if (j == after || j >= size_ || text_[j] != ']') break;
+        i = j + 1;
+        continue;
+      } else if (c.code == 0xB9 || c.code == 0xB2 || c.code == 0xB3 || (c.code >= 0x2070 && c.code <= 0x2079)) {
+        // a footnote number
+      } else if (closed && (c.code == '.' || kind == Kind::strong || kind == Kind::wide || kind == Kind::stop)) {
+        i = stops(i, run);
+        continue;
+      } else if (kind != Kind::mark) {
+        break;
+      }
+      i = after;
+    }
+    return i;
+  }
+
+  // The end of a smiley or of emoji at i; i when there is none.
+  int64_t smiley(int64_t i) const {
+    int64_t j = i;
+    if (i + 1 < size_ && in(text_[i], ":;=")) {
+      ++j;
+      if (text_[j] == '-' || text_[j] == '\'') ++j;
+      const int64_t mouth = j;
+      while (j < size_ && in(text_[j], ")(DPp|/")) ++j;
+      if (j == mouth || (j < size_ && is_alphanumeric(kind_at(j)))) return i;
+      return j;
+    }
+    while (j < size_) {
+      const Character c = character(j);
+      const Kind kind = kind_of(c.code);
+      if (kind != Kind::emoji && !(j > i && kind == Kind::mark)) break;
+      j += c.bytes;
+    }
+    return j;
+  }
+
+  struct Next {
+    int64_t word;  // the first character that tells something
+    Kind kind;
+    uint32_t code;
+    bool opened = false, bracket = false, dash = false;
+  };
+
+  // Looks past quotes, brackets, bullets, emphasis and dashes.
+  Next look(int64_t i) const {
+    Next next{i, Kind::newline, 0};
+    for (int steps = 0; steps < 8 && next.word < size_; ++steps) {
+      const Character c = character(next.word);
+      const Kind kind = kind_of(c.code);
+      const int64_t after = next.word + c.bytes;
+      if (kind == Kind::open || kind == Kind::quote || kind == Kind::inverted || kind == Kind::bullet ||
+          c.code == '*' || c.code == '_') {
+        next.opened = true;
+        next.bracket |= kind == Kind::open;
+      } else if (kind == Kind::dash &&
+                 (next.dash || kind_at(after) == Kind::dash || (after < size_ && is_space_at(after)))) {
+        next.dash = true;
+      } else if (!(kind == Kind::space && (next.dash || next.opened))) {
+        break;
+      }
+      next.word = after;
+    }
+    next.kind = kind_at(next.word);
+    next.code = code_at(next.word);
+    return next;
+  }
+
+  // The classes of the word that begins at i.
+  unsigned classes_after(int64_t i) const {
+    if (i >= size_) return 0;
+    int64_t end = i, apostrophe = -1;
+    for (int steps = 0; steps < word_reach && end < size_; ++steps) {
+      const Character c = character(end);
+      const Kind kind = kind_of(c.code);
+      if ((c.code == '\'' || c.code == 0x2019) && apostrophe < 0) {
+        apostrophe = end;
+      } else if (!is_alphanumeric(kind) && kind != Kind::mark) {
+        break;
+      }
+      end += c.bytes;
+    }
+    // "A. A. Milne": an initial, not the article
+    if (end < size_ && text_[end] == '.' && end == i + character(i).bytes) return 0;
+    unsigned classes = classes_of(i, end);
+    if (!classes && apostrophe > i) classes = classes_of(i, apostrophe);
+    return classes;
+  }
+
+  unsigned classes_of(int64_t begin, int64_t end) const {
+    return word_classes(reinterpret_cast<const char*>(text_ + begin), end - begin, language_);
+  }
+
+  // The beginning of the word that ends at `end`: letters, digits, and the signs that stand inside abbreviations.
+  int64_t word_before(int64_t end) const {
+    int64_t i = end;
+    for (int steps = 0; steps < word_reach && i > start_; ++steps) {
+      const int64_t j = previous(i);
+      const Character c = character(j);
+      const Kind kind = kind_of(c.code);
+      if (!is_alphanumeric(kind) && kind != Kind::mark && !in(c.code, ".-'/") && c.code != 0x2019 && c.code != 0xB0 &&
+          c.code != 0xBA)
+        break;
+      i = j;
+    }
+    return i;
+  }
+
+  // Whether a single full stop at i, followed by `next`, ends an abbreviation, an initial or an ordinal and no
+  // sentence.
+  bool is_abbreviation(int64_t i, const Next& next) const {
+    const int64_t end = i > start_ && text_[i - 1] == ' ' ? i - 1 : i;
+    const int64_t begin = word_before(end);
+    if (begin == end) return false;
+    const unsigned after = classes_after(next.word);
+    const bool starter = after & starter_word;
+    const bool capital = next.kind == Kind::upper || next.kind == Kind::letter;
+
+    bool digits = true, roman = end - begin >= 2;
+    for (int64_t j = begin; j < end; ++j) {
+      digits &= text_[j] >= '0' && text_[j] <= '9';
+      roman &= in(text_[j], "IVXLC");
+    }
+    if (digits || roman) {
+      if (end - begin > (digits ? 2 : 6)) return false;
+      if (after & month_word) return true;
+      return ordinals_ && next.kind == Kind::upper && !starter && !next.opened && !next.dash;
+    }
+
+    const Character first = character(begin);
+    const Kind first_kind = kind_of(first.code);
+    if (begin + first.bytes == end && is_alphanumeric(first_kind)) {
+      unsigned classes = classes_of(begin, end);
+      // "z. B.": one abbreviation written as two words
+      if (begin >= start_ + 3 && text_[begin - 1] == ' ' && text_[begin - 2] == '.') {
+        const int64_t other = word_before(begin - 2);
+        const Character c = character(other);
+        if (other + c.bytes == begin - 2 && c.bytes <= 4 && first.bytes <= 4) {
+          char joined[10];
+          std::memcpy(joined, text_ + other, static_cast<size_t>(c.bytes));
+          joined[c.bytes] = '.';
+          std::memcpy(joined + c.bytes + 1, text_ + begin, static_cast<size_t>(first.bytes));
+          classes |= word_classes(joined, c.bytes + 1 + first.bytes, language_);
+        }
+      }
+      if (classes & title_word) return true;
+      if (next.kind == Kind::digit) return true;
+      if (next.opened && !next.bracket) return false;
+      return !starter;
+    }
+
+    unsigned classes = classes_of(begin, end);
+    int64_t last = end;  // the part after the last full stop or hyphen
+    while (last > begin && text_[last - 1] != '.' && text_[last - 1] != '-' && text_[last - 1] != '\'') --last;
+    if (!classes && last > begin) {
+      classes = classes_of(last, end);
+      bool short_parts = text_[last - 1] == '.';
+      int length = 0;
+      for (int64_t j = begin; j < end; ++j) {
+        if (text_[j] == '.') {
+          length = 0;
+        } else if ((text_[j] & 0xC0) != 0x80 && (++length > 2 || (text_[j] >= '0' && text_[j] <= '9'))) {
+          short_parts = false;
+        }
+      }
+      if (short_parts) classes |= company_word;
+    }
+    if (!classes) return false;
+    if (next.kind == Kind::digit && classes & (title_word | number_word | company_word | loose_word)) return true;
+    if (classes & title_word) return capital || next.kind == Kind::other;
+    if (classes & time_word) return after & zone_word || (!starter && i - start_ < short_phrase);
+    if (classes & company_word) return (next.opened && next.bracket) || !starter;
+    if (classes & number_word && next.kind == Kind::upper) {
+      const int64_t j = next.word + character(next.word).bytes;
+      return !starter && !is_alphanumeric(kind_at(j));  // "Fig. A"
+    }
+    return false;
+  }
+
+  // "world.Today is": a full stop without the space after it. Not in names of files, hosts and identifiers.
+  bool is_glued(int64_t i) const {
+    const int64_t begin = word_before(i);
+    int letters = 0;
+    for (int64_t j = begin; j < i; ++letters) {
+      const Character c = character(j);
+      const Kind kind = kind_of(c.code);
+      if (kind != Kind::lower && !(letters == 0 && kind == Kind::upper)) return false;
+      j += c.bytes;
+    }
+    if (letters < 3 || letters >= word_reach || !(begin == start_ || is_space_at(previous(begin)))) return false;
+    if (classes_of(begin, i) & ~starter_word) return false;
+    int64_t j = i + 1;
+    if (kind_at(j) != Kind::upper) return false;
+    for (int steps = 0; steps < word_reach && j < size_; ++steps) {
+      const Character c = character(j);
+      const Kind kind = kind_of(c.code);
+      if (steps > 0 && kind != Kind::lower) {
+        if (kind == Kind::space || kind == Kind::newline || c.code == ',' || c.code == '\'' || c.code == 0x2019)
+          return true;
+        return c.code == '.' && steps > 0 && j + 1 < size_ && is_space_at(j + 1);
+      }
+      j += c.bytes;
+    }
+    return false;
+  }
+
+  // "1) The first 2) The second": the marker that ends at i, when it is the next of the list that the sentence begins
+  // with.
+  bool inline_item(int64_t i) {
+    if (!list_.style || i <= list_.end) return false;
+    int64_t begin = i;
+    if (begin > start_ && text_[begin - 1] == '.' && text_[i] == ')') --begin;
+    while (begin > start_ && i - begin < 5 && is_alphanumeric(kind_of(text_[begin - 1])) && text_[begin - 1] < 0x80)
+      --begin;
+    if (begin <= start_ || !is_space_at(begin - 1)) return false;
+    const Marker m = marker_at(begin);
+    if (m.style != list_.style || m.end < i || m.end > i + 2) return false;
+    const bool follows = (m.number && m.number == list_.number + 1) ||
+                         (m.letter && m.letter == list_.letter + 1 && list_.letter) ||
+                         (m.roman && m.roman == list_.roman + 1 && list_.roman);
+    if (!follows) return false;
+    end_sentence(trim(begin), begin, false);
+    at_ = m.end;
+    return true;
+  }
+
+  void full_stop(int64_t i, Character c) {
+    if (c.code == '.' && inline_item(i)) return;
+    Run run{i, i};
+    run.first_end = run.end = stops(i, run);
+    at_ = run.end;
+    const Kind glued = kind_at(run.end);
+    if (is_alphanumeric(glued)) {
+      if (run.wide && !(c.code == 0xFF0E)) {
+        end_sentence(run.end, run.end, false);
+      } else if (run.stop && glued != Kind::digit && text_[i] != ':' && text_[i] != ';') {
+        end_sentence(run.end, run.end, false);
+      } else if (run.dots == 1 && !run.strong && run.end == i + 1 && is_glued(i)) {
+        end_sentence(run.end, run.end, false);
+      }
+      return;
+    }
+    // ". . ." and "! ?": stops with single spaces between them. Stops before a letter belong to it (".NET", "...and").
+    if (!run.wide && !run.stop) {
+      while (run.end + 1 < size_ && text_[run.end] == ' ' && is_stop_at(run.end + 1)) {
+        Run more{};
+        const int64_t end = stops(run.end + 1, more);
+        if (is_alphanumeric(kind_at(end)) || more.wide || more.stop) break;
+        run.dots += more.dots;
+        run.strong |= more.strong;
+        ++run.groups;
+        run.end = end;
+      }
+    }
+    // "[...]" and "(!)" stand for words left out or doubted.
+    if (i > 0 && in(text_[i - 1], "[(") && run.end < size_ && in(text_[run.end], "])")) return;
+    bool closed = false;
+    const int64_t end = closers(run.end, run, closed);
+    at_ = end;
+    if (list_.style && i < list_.end) return;  // the full stop of a list marker
+    Gap gap = skip_space(end);
+    if (gap.end >= size_) return;
+    if (is_hard(gap)) return end_sentence(end, gap.end, true, gap.newlines > 0);
+
+    int64_t sentence_end = end;
+    if (gap.end == end) {  // no space follows
+      const Kind kind = kind_at(end);
+      const bool open_next = kind == Kind::open || kind == Kind::quote || is_alphanumeric(kind) ||
+                             kind == Kind::emoji || kind == Kind::bullet;
+      if (!(run.wide || run.stop) || !open_next || (run.stop && !run.wide && kind == Kind::digit)) return;
+    } else if (gap.newlines == 0) {
+      const int64_t smile = smiley(gap.end);
+      if (smile > gap.end) {
+        gap = skip_space(smile);
+        sentence_end = at_ = smile;
+        if (gap.end >= size_) return;
+        if (is_hard(gap)) return end_sentence(sentence_end, gap.end, true, gap.newlines > 0);
+      }
+    }
+    if (ends_sentence(i, run, closed, gap.end)) {
+      // ". . . ." after a word is its full stop and an ellipsis that begins the next sentence.
+      if (run.groups == 4 && run.dots == 4 && run.first_end == i + 1 && end == run.end && i > 0 && text_[i - 1] != ' ')
+        end_sentence(run.first_end, run.first_end + 1, false), at_ = end;
+      else
+        end_sentence(sentence_end, gap.end, false);
+    }
+  }
+
+  bool ends_sentence(int64_t i, const Run& run, bool closed, int64_t next_start) const {
+    const Next next = look(next_start);
+    if (run.wide || run.stop) {
+      // 「行こう。」と言った: a quotation inside its sentence goes on with a particle.
+      const uint32_t code = code_at(next_start);
+      const bool particle =
+          code == 0x3068 || code == 0x3063 || code == 0x306E || code == 0x3092 || code == 0x304C || code == 0x306A;
+      return !(closed && particle) && !in(code, ",;:");
+    }
+    if (next.kind == Kind::newline || next.kind == Kind::mark) return false;
+    const bool plain = run.dots == 1 && !run.strong;
+    if (next.kind == Kind::lower) {
+      if (!plain) return false;
+      if (!next.opened && !next.dash && marker_at(next.word).style && (next.code == 'a' || next.code == 'i'))
+        return true;
+      return next.opened && !next.dash && !closed && !is_abbreviation(i, next);
+    }
+    if (in(next.code, ",;:&+=/%.!?)]}>") || next.kind == Kind::close) return false;
+    if (run.strong) return true;
+    if (run.dots > 1) return !(run.dots < 4 && classes_after(next.word) & pronoun_word);
+    return !is_abbreviation(i, next);
+  }
+
+  // ---- line breaks ----
+
+  void line_break(int64_t i) {
+    const Gap gap = skip_space(i);
+    at_ = gap.end;
+    if (gap.end >= size_ || !is_hard(gap)) return;
+    end_sentence(trim(i), gap.end, true, true);
+  }
+
+  void visit(int64_t i) {
+    const unsigned char byte = text_[i];
+    switch (byte) {
+      case '\n':
+      case '\r': return line_break(i);
+      case '.':
+      case '!':
+      case '?': return full_stop(i, {byte, 1});
+      case ':':
+      case ';':
+        if (is_letter_stop(i)) full_stop(i, {byte, 1});
+        return;
+      case '(':
+      case ')':
+      case '[':
+      case ']':
+      case '"': return quote_or_bracket(i, {byte, 1});
+      default: break;
+    }
+    if (i + 1 >= size_ || !(interesting[byte] >> (text_[i + 1] & 63) & 1)) return;
+    const Character c = character(i);
+    switch (kind_of(c.code)) {
+      case Kind::wide:
+      case Kind::stop:
+      case Kind::dots:
+      case Kind::strong: return full_stop(i, c);
+      case Kind::open:
+      case Kind::close:
+      case Kind::quote: return quote_or_bracket(i, c);
+      case Kind::newline: return line_break(i);
+      case Kind::bullet:
+        if (i > start_ && kind_before(i) == Kind::space && i >= item_ && !only_bullets_before(i))
+          end_sentence(trim(i), i, false);
+        at_ = std::max(at_, i + c.bytes);
+        return;
+      default: return;
+    }
+  }
+
+  // A bullet inside a sentence begins an item when the sentence began with a bullet, or when it is one for certain.
+  bool only_bullets_before(int64_t i) const {
+    return item_ >= i || (kind_at(start_) != Kind::bullet && code_at(i) == 0xB7);
+  }
+
+  const unsigned char* text_;
+  const int64_t size_;
+  const int language_;
+  const bool newline_is_boundary_, ordinals_;
+  std::vector<Span>& out_;
+
+  int64_t at_ = 0;           // candidates before this position are done
+  int64_t start_ = 0;        // of the sentence being read
+  int64_t item_ = 0;         // the same after a bullet
+  bool whole_line_ = false;  // the sentence is a heading, a rule or a table row: it ends with its line
+  Marker list_;              // the list marker the sentence begins with
+
+  static constexpr int max_opened = 8;
+  Opened opened_[max_opened];
+  int opened_count_ = 0;
+};
+
+}  // namespace
+
+Language language_from_name(const char* name) {
+  if (!name || !*name) return Language::automatic;
+  const size_t length = std::strcspn(name, "-_");
+  for (int i = 1; i < language_count; ++i)
+    if (std::strlen(languages[i]) == length && std::strncmp(languages[i], name, length) == 0)
+      return static_cast<Language>(i);
+  std::string known;
+  for (int i = 1; i < language_count; ++i) known += std::string(i > 1 ? ", " : "") + languages[i];
+  check(false, "language", "must be None or one of " + known + ", not '" + name + "'");
+  return Language::automatic;
+}
+
+void sentence_spans(const char* text, int64_t size, Language language, bool newline_is_boundary,
+                    std::vector<Span>& out) {
+  Scanner(text, size, static_cast<int>(language), newline_is_boundary, out).run();
+}
+
+}  // namespace rc
