@@ -37,7 +37,8 @@ template <class T>
 py::array_t<T> take(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
   py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
-  return py::array_t<T>({static_cast<py::ssize_t>(kept->size())}, {static_cast<py::ssize_t>(sizeof(T))}, kept->data(), owner);
+  return py::array_t<T>({static_cast<py::ssize_t>(kept->size())}, {static_cast<py::ssize_t>(sizeof(T))}, kept->data(),
+                        owner);
 }
 
 }  // namespace rc

@@ -1,7 +1,169 @@
+#include <algorithm>
+
+#include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/text_args.h"
+#include "chunks/pack.h"
+#include "core/check.h"
+#include "core/parallel.h"
 
 namespace rc {
+namespace {
 
-void bind_chunks(pybind11::module_&) {}
+// A level as Python gives it: "words", a list of literal separators, or (spans [n, 2], offsets [D + 1]).
+struct LevelArgument {
+  Level::Kind kind;
+  std::vector<std::string> literals;
+  const Span* spans = nullptr;
+  View<int64_t> offsets;
+  py::object kept;
+
+  Level of_document(int64_t document) const {
+    Level level;
+    level.kind = kind;
+    level.literals = &literals;
+    if (kind == Level::Kind::positions) {
+      level.first = spans + offsets[document];
+      level.last = spans + offsets[document + 1];
+    }
+    return level;
+  }
+};
+
+LevelArgument level_argument(const py::handle& item, int64_t documents) {
+  LevelArgument level;
+  if (py::isinstance<py::str>(item)) {
+    check(item.cast<std::string>() == "words", "levels",
+          "must be \"words\", a list of separators, or (spans, offsets)");
+    level.kind = Level::Kind::words;
+  } else if (py::isinstance<py::tuple>(item)) {
+    level.kind = Level::Kind::positions;
+    level.kept = py::reinterpret_borrow<py::object>(item);
+    const auto pair = item.cast<py::tuple>();
+    const auto spans = view<int64_t>(pair[0].cast<py::array>(), "spans", 2);
+    check(spans.columns == 2, "spans", "must have two columns");
+    level.spans = reinterpret_cast<const Span*>(spans.data);
+    level.offsets = view<int64_t>(pair[1].cast<py::array>(), "offsets");
+    check(level.offsets.size() == documents + 1 && level.offsets[documents] == spans.rows, "offsets",
+          "must fit the spans and the documents");
+  } else {
+    level.kind = Level::Kind::literals;
+    for (const auto& literal : item) level.literals.push_back(literal.cast<std::string>());
+    for (const auto& literal : level.literals) check(!literal.empty(), "separators", "must not be empty");
+  }
+  return level;
+}
+
+Keep keep_argument(const std::string& keep) {
+  if (keep == "end") return Keep::end;
+  if (keep == "start") return Keep::start;
+  check(keep == "drop", "keep", "must be \"end\", \"start\" or \"drop\"");
+  return Keep::drop;
+}
+
+// Runs of neighbouring documents of about this many bytes are one piece of work.
+constexpr int64_t WORK_BYTES = 1 << 18;
+
+std::vector<std::pair<int64_t, int64_t>> work_of(const Texts& texts) {
+  std::vector<std::pair<int64_t, int64_t>> work;
+  int64_t begin = 0, bytes = 0;
+  for (int64_t d = 0; d < texts.size(); d++) {
+    bytes += static_cast<int64_t>(texts[d].size());
+    if (bytes < WORK_BYTES && d + 1 < texts.size()) continue;
+    work.emplace_back(begin, d + 1);
+    begin = d + 1;
+    bytes = 0;
+  }
+  return work;
+}
+
+struct Rows {
+  std::vector<int64_t> document, start, end, byte_start, byte_end, tokens;
+};
+
+py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::list& levels, const std::string& keep,
+                     int64_t max_tokens, int64_t min_tokens, int64_t overlap, int threads) {
+  check(max_tokens >= 1, "max_tokens", "must be at least 1 beside the special tokens");
+  check(min_tokens >= 0 && min_tokens <= max_tokens, "min_tokens", "must be between 0 and max_tokens");
+  check(overlap >= 0 && overlap < max_tokens, "overlap", "must be at least 0 and less than max_tokens");
+  const PackOptions options{max_tokens, min_tokens, overlap, keep_argument(keep)};
+  std::vector<LevelArgument> arguments;
+  for (const auto& item : levels) arguments.push_back(level_argument(item, texts.size()));
+
+  const TokenIndexes* indexes = nullptr;
+  bool characters = false;
+  if (py::isinstance<py::str>(measure)) {
+    const auto name = measure.cast<std::string>();
+    check(name == "chars" || name == "bytes", "measure", "must be \"chars\", \"bytes\" or token indexes");
+    characters = name == "chars";
+  } else {
+    indexes = measure.cast<const TokenIndexes*>();
+    check(static_cast<int64_t>(indexes->documents.size()) == texts.size(), "measure",
+          "must have an index for each text");
+    if (indexes->python_counter) threads = 1;
+  }
+
+  const auto work = work_of(texts);
+  std::vector<Rows> parts(work.size());
+  {
+    py::gil_scoped_release release;
+    parallel_for(static_cast<int64_t>(work.size()), threads, 1, [&](int64_t w) {
+      Rows& rows = parts[w];
+      std::vector<PackedChunk> packed;
+      std::vector<Level> document_levels(arguments.size());
+      for (int64_t d = work[w].first; d < work[w].second; d++) {
+        const std::string_view text = texts[d];
+        const int64_t size = static_cast<int64_t>(text.size());
+        for (size_t i = 0; i < arguments.size(); i++) document_levels[i] = arguments[i].of_document(d);
+        packed.clear();
+        if (indexes)
+          pack(text, 0, size, TokenMeasure(text, indexes->documents[d], indexes->counter), document_levels, options,
+               packed);
+        else if (characters && !texts.ascii(d))
+          pack(text, 0, size, CharMeasure(text), document_levels, options, packed);
+        else
+          pack(text, 0, size, ByteMeasure(text), document_levels, options, packed);
+        const size_t from = rows.start.size();
+        for (const PackedChunk& chunk : packed) {
+          rows.document.push_back(d);
+          rows.byte_start.push_back(chunk.start);
+          rows.byte_end.push_back(chunk.end);
+          rows.start.push_back(chunk.start);
+          rows.end.push_back(chunk.end);
+          rows.tokens.push_back(chunk.tokens);
+        }
+        if (!texts.ascii(d)) {
+          const int64_t n = static_cast<int64_t>(rows.start.size() - from);
+          to_code_points(text.data(), size, rows.start.data() + from, n);
+          to_code_points(text.data(), size, rows.end.data() + from, n);
+        }
+      }
+    });
+    for (size_t w = 1; w < parts.size(); w++) {
+      const auto join = [](std::vector<int64_t>& to, std::vector<int64_t>& from) {
+        to.insert(to.end(), from.begin(), from.end());
+        std::vector<int64_t>().swap(from);
+      };
+      join(parts[0].document, parts[w].document);
+      join(parts[0].start, parts[w].start);
+      join(parts[0].end, parts[w].end);
+      join(parts[0].byte_start, parts[w].byte_start);
+      join(parts[0].byte_end, parts[w].byte_end);
+      join(parts[0].tokens, parts[w].tokens);
+    }
+    if (parts.empty()) parts.emplace_back();
+  }
+  Rows& rows = parts[0];
+  return py::make_tuple(take(std::move(rows.document)), take(std::move(rows.start)), take(std::move(rows.end)),
+                        take(std::move(rows.byte_start)), take(std::move(rows.byte_end)), take(std::move(rows.tokens)));
+}
+
+}  // namespace
+
+void bind_chunks(py::module_& m) {
+  m.def("pack", &pack_batch, py::arg("texts"), py::arg("measure"), py::arg("levels"), py::kw_only(),
+        py::arg("keep") = "end", py::arg("max_tokens"), py::arg("min_tokens") = 0, py::arg("overlap") = 0,
+        py::arg("threads") = 1);
+}
 
 }  // namespace rc

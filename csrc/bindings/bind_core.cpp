@@ -1,12 +1,150 @@
+#include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/text_args.h"
+#include "core/check.h"
+#include "core/graphemes.h"
 #include "core/parallel.h"
 #include "core/simd.h"
+#include "core/utf8.h"
 
 namespace rc {
 
-void bind_core(pybind11::module_& m) {
+void bind_core(py::module_& m) {
   m.def("simd_level", [] { return simd_name(simd_level()); });
   m.def("default_threads", &default_threads);
+
+  py::class_<Texts>(m, "Texts")
+      .def(py::init<const py::sequence&>(), py::arg("strings"))
+      .def_static("from_arrow", &Texts::from_arrow, py::arg("source"))
+      .def("__len__", &Texts::size)
+      .def("__getitem__", &Texts::string)
+      .def_property_readonly("bytes", &Texts::bytes)
+      .def("utf8",
+           [](const Texts& t, int64_t i) {
+             if (i < 0 || i >= t.size()) throw py::index_error("document " + std::to_string(i));
+             return py::bytes(t[i].data(), t[i].size());
+           })
+      .def("slice",
+           [](const Texts& t, int64_t document, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) {
+             check(document >= 0 && document < t.size(), "document", "is outside the batch");
+             check(byte_start >= 0 && byte_start <= byte_end && byte_end <= static_cast<int64_t>(t[document].size()),
+                   "span", "is outside the document");
+             return t.slice(document, start, end, byte_start, byte_end);
+           })
+      .def("slices", [](const Texts& t, const py::array& document, const py::array& start, const py::array& end,
+                        const py::array& byte_start, const py::array& byte_end) {
+        const auto d = view<int64_t>(document, "document"), s = view<int64_t>(start, "start"),
+                   e = view<int64_t>(end, "end"), bs = view<int64_t>(byte_start, "byte_start"),
+                   be = view<int64_t>(byte_end, "byte_end");
+        check(s.size() == d.size() && e.size() == d.size() && bs.size() == d.size() && be.size() == d.size(), "start",
+              "must be as long as document");
+        py::list out(d.size());
+        for (int64_t i = 0; i < d.size(); i++) {
+          check(d[i] >= 0 && d[i] < t.size(), "document", "is outside the batch");
+          check(bs[i] >= 0 && bs[i] <= be[i] && be[i] <= static_cast<int64_t>(t[d[i]].size()), "span",
+                "is outside the document");
+          out[i] = t.slice(d[i], s[i], e[i], bs[i], be[i]);
+        }
+        return out;
+      });
+
+  m.def(
+      "code_point_offsets",
+      [](const Texts& texts, const py::array& document, const py::array& positions) {
+        const auto d = view<int64_t>(document, "document"), p = view<int64_t>(positions, "positions");
+        check(d.size() == p.size(), "positions", "must be as long as document");
+        std::vector<int64_t> out(p.data, p.data + p.size());
+        for (int64_t i = 0; i < d.size(); i++) {
+          check(d[i] >= 0 && d[i] < texts.size() && (i == 0 || d[i] >= d[i - 1]), "document",
+                "must be in order and within the batch");
+          check(p[i] >= 0 && (i == 0 || d[i] != d[i - 1] || p[i] >= p[i - 1]), "positions", "must be in order");
+        }
+        py::gil_scoped_release release;
+        for (int64_t i = 0; i < d.size();) {
+          int64_t j = i;
+          while (j < d.size() && d[j] == d[i]) j++;
+          if (!texts.ascii(d[i]))
+            to_code_points(texts[d[i]].data(), static_cast<int64_t>(texts[d[i]].size()), out.data() + i, j - i);
+          i = j;
+        }
+        py::gil_scoped_acquire acquire;
+        return take(std::move(out));
+      },
+      py::arg("texts"), py::arg("document"), py::arg("positions"));
+
+  m.def("is_cluster_boundary", [](const Texts& texts, int64_t document, int64_t at) {
+    check(document >= 0 && document < texts.size(), "document", "is outside the batch");
+    return is_cluster_boundary(texts[document].data(), static_cast<int64_t>(texts[document].size()), at, 0);
+  });
+
+  py::class_<TokenIndexes>(m, "TokenIndexes")
+      .def("__len__", [](const TokenIndexes& t) { return t.documents.size(); })
+      .def("sizes", [](const TokenIndexes& t, const py::array& document, const py::array& start, const py::array& end) {
+        const auto d = view<int64_t>(document, "document"), s = view<int64_t>(start, "start"),
+                   e = view<int64_t>(end, "end");
+        std::vector<int64_t> out(d.size());
+        for (int64_t i = 0; i < d.size(); i++) out[i] = t.documents.at(d[i]).size(s[i], e[i]);
+        return take(std::move(out));
+      });
+  m.def(
+      "word_indexes",
+      [](const Texts& texts, int threads) {
+        auto out = std::make_unique<TokenIndexes>();
+        out->documents.resize(texts.size());
+        py::gil_scoped_release release;
+        parallel_for(texts.size(), threads, 16, [&](int64_t d) { out->documents[d] = word_index(texts[d]); });
+        return out;
+      },
+      py::arg("texts"), py::arg("threads") = 1);
+  m.def(
+      "byte_level_indexes",
+      [](const Texts& texts, const py::array& ids, const py::array& offsets, const py::array& lengths,
+         const py::object& counter, int threads) {
+        const auto i = view<int32_t>(ids, "ids"), l = view<int32_t>(lengths, "lengths");
+        const auto o = view<int64_t>(offsets, "offsets");
+        check(o.size() == texts.size() + 1 && o[texts.size()] <= i.size(), "offsets", "must fit the ids and the texts");
+        auto out = std::make_unique<TokenIndexes>();
+        out->documents.resize(texts.size());
+        out->counter = python_counter(counter);
+        out->python_counter = true;
+        const std::vector<int32_t> table(l.data, l.data + l.size());
+        py::gil_scoped_release release;
+        parallel_for(texts.size(), threads, 16, [&](int64_t d) {
+          out->documents[d] = byte_level_index(texts[d], i.data + o[d], o[d + 1] - o[d], table);
+        });
+        return out;
+      },
+      py::arg("texts"), py::arg("ids"), py::arg("offsets"), py::arg("lengths"), py::arg("counter"),
+      py::arg("threads") = 1);
+  // Tokens from their first bytes; `continues` tells which tokens go on with the word of the one before.
+  m.def(
+      "span_indexes",
+      [](const Texts& texts, const py::array& starts, const py::object& continues, const py::array& offsets,
+         const py::object& counter) {
+        const auto s = view<int64_t>(starts, "starts"), o = view<int64_t>(offsets, "offsets");
+        View<uint8_t> c;
+        if (!continues.is_none()) c = view<uint8_t>(continues.cast<py::array>(), "continues");
+        check(o.size() == texts.size() + 1 && o[texts.size()] <= s.size(), "offsets",
+              "must fit the starts and the texts");
+        check(!c.data || c.size() == s.size(), "continues", "must be as long as starts");
+        auto out = std::make_unique<TokenIndexes>();
+        out->counter = python_counter(counter);
+        out->python_counter = true;
+        for (int64_t d = 0; d < texts.size(); d++) {
+          TokenIndex index(static_cast<int64_t>(texts[d].size()), c.data ? Additivity::words : Additivity::never);
+          int64_t before = 0;
+          for (int64_t t = o[d]; t < o[d + 1]; t++) {
+            check(s[t] >= before && s[t] < index.bytes(), "starts", "must be in order and inside the text");
+            before = s[t];
+            index.add_token(s[t]);
+            if (c.data && !c[t]) index.add_word(s[t]);
+          }
+          if (!c.data) index.add_words_by_space(texts[d]);
+          out->documents.push_back(std::move(index));
+        }
+        return out;
+      },
+      py::arg("texts"), py::arg("starts"), py::arg("continues"), py::arg("offsets"), py::arg("counter"));
 }
 
 }  // namespace rc

@@ -20,7 +20,8 @@ int default_threads() {
     if (*text) {
       char* end = nullptr;
       const long value = std::strtol(text, &end, 10);
-      check(*end == 0 && value >= 1 && value <= 4096, "RAPIDCHUNK_THREADS", std::string("must be a whole number from 1 to 4096, not ") + text);
+      check(*end == 0 && value >= 1 && value <= 4096, "RAPIDCHUNK_THREADS",
+            std::string("must be a whole number from 1 to 4096, not ") + text);
       return static_cast<int>(value);
     }
   }

@@ -1,5 +1,5 @@
-// Parallel loop over documents. Threads are started for the call and joined before it returns: nothing outlives the call,
-// so a process may fork at any time between calls.
+// Parallel loop over documents. Threads are started for the call and joined before it returns: nothing outlives the
+// call, so a process may fork at any time between calls.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,9 @@
-// Which instruction set the hot loops use. The level is chosen once, at first use: the best that the machine has, or the
-// one named by the environment variable RAPIDCHUNK_SIMD (baseline, avx2, avx512).
+// Which instruction set the hot loops use. The level is chosen once, at first use: the best that the machine has, or
+// the one named by the environment variable RAPIDCHUNK_SIMD (baseline, avx2, avx512).
 //
-// A file named *.simd.cpp is compiled once for each level, with RC_SIMD defined as the level's name; it puts its functions
-// into namespace rc::RC_SIMD. Such a file must not instantiate standard library templates: the linker keeps one copy of an
-// inline function, and that copy could be the one that needs AVX-512.
+// A file named *.simd.cpp is compiled once for each level, with RC_SIMD defined as the level's name; it puts its
+// functions into namespace rc::RC_SIMD. Such a file must not instantiate standard library templates: the linker keeps
+// one copy of an inline function, and that copy could be the one that needs AVX-512.
 #pragma once
 
 namespace rc {
@@ -25,9 +25,9 @@ const char* simd_name(Simd level);
   __VA_ARGS__                \
   }
 // The function of this name for the current level.
-#define RC_PICK(function)                                                 \
-  (::rc::simd_level() == ::rc::Simd::avx512 ? &::rc::avx512::function     \
-   : ::rc::simd_level() == ::rc::Simd::avx2 ? &::rc::avx2::function       \
+#define RC_PICK(function)                                             \
+  (::rc::simd_level() == ::rc::Simd::avx512 ? &::rc::avx512::function \
+   : ::rc::simd_level() == ::rc::Simd::avx2 ? &::rc::avx2::function   \
                                             : &::rc::baseline::function)
 #else
 #define RC_DECLARE_SIMD(...) \

@@ -1,0 +1,207 @@
+#include "bindings/text_args.h"
+
+#include <cstring>
+
+#include "core/utf8.h"
+
+namespace rc {
+namespace {
+
+// The Arrow C data interface (https://arrow.apache.org/docs/format/CDataInterface.html).
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  ArrowSchema** children;
+  ArrowSchema* dictionary;
+  void (*release)(ArrowSchema*);
+  void* private_data;
+};
+struct ArrowArray {
+  int64_t length, null_count, offset, n_buffers, n_children;
+  const void** buffers;
+  ArrowArray** children;
+  ArrowArray* dictionary;
+  void (*release)(ArrowArray*);
+  void* private_data;
+};
+struct ArrowArrayStream {
+  int (*get_schema)(ArrowArrayStream*, ArrowSchema*);
+  int (*get_next)(ArrowArrayStream*, ArrowArray*);
+  const char* (*get_last_error)(ArrowArrayStream*);
+  void (*release)(ArrowArrayStream*);
+  void* private_data;
+};
+
+bool is_utf8(const ArrowSchema& schema) { return !std::strcmp(schema.format, "u") || !std::strcmp(schema.format, "U"); }
+
+void append(std::string& out, uint32_t c) {
+  if (c >= 0xD800 && c < 0xE000) c = 0xFFFD;  // as many bytes as the surrogate would have
+  if (c < 0x80) {
+    out.push_back(static_cast<char>(c));
+  } else if (c < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | c >> 6));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  } else if (c < 0x10000) {
+    out.push_back(static_cast<char>(0xE0 | c >> 12));
+    out.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  } else {
+    out.push_back(static_cast<char>(0xF0 | c >> 18));
+    out.push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
+    out.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  }
+}
+
+template <class Unit>
+void to_utf8(const Unit* data, Py_ssize_t n, std::string& out) {
+  int64_t bytes = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    const uint32_t c = data[i];
+    bytes += 1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
+  }
+  out.reserve(bytes);
+  for (Py_ssize_t i = 0; i < n; i++) append(out, data[i]);
+}
+
+}  // namespace
+
+Texts::Texts(const py::sequence& strings) {
+  const py::ssize_t n = py::len(strings);
+  views_.reserve(n);
+  strings_.reserve(n);
+  for (py::ssize_t i = 0; i < n; i++) {
+    py::object item = strings[i];
+    if (!PyUnicode_Check(item.ptr()))
+      throw py::value_error("texts must be str; document " + std::to_string(i) + " is " +
+                            py::str(py::type::of(item).attr("__name__")).cast<std::string>());
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(item.ptr());
+    const void* data = PyUnicode_DATA(item.ptr());
+    if (PyUnicode_IS_ASCII(item.ptr())) {
+      views_.emplace_back(static_cast<const char*>(data), length);
+      ascii_.push_back(1);
+    } else {
+      auto utf8 = std::make_unique<std::string>();
+      switch (PyUnicode_KIND(item.ptr())) {
+        case PyUnicode_1BYTE_KIND: to_utf8(static_cast<const Py_UCS1*>(data), length, *utf8); break;
+        case PyUnicode_2BYTE_KIND: to_utf8(static_cast<const Py_UCS2*>(data), length, *utf8); break;
+        default: to_utf8(static_cast<const Py_UCS4*>(data), length, *utf8);
+      }
+      views_.emplace_back(*utf8);
+      ascii_.push_back(0);
+      owned_.push_back(std::move(utf8));
+    }
+    strings_.push_back(std::move(item));
+  }
+}
+
+Texts::~Texts() = default;
+
+std::unique_ptr<Texts> Texts::from_arrow(const py::object& source) {
+  std::unique_ptr<Texts> texts(new Texts());
+  if (py::hasattr(source, "__arrow_c_array__")) {
+    texts->add_arrow(source.attr("__arrow_c_array__")());
+    return texts;
+  }
+  // A chunked array or a column: each of its arrays in turn. The stream is read here, its arrays kept.
+  py::capsule capsule = source.attr("__arrow_c_stream__")();
+  auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+  if (!stream || !stream->release) throw py::value_error("texts holds an Arrow stream that is already released");
+  ArrowSchema schema;
+  if (stream->get_schema(stream, &schema)) throw py::value_error("texts holds an Arrow stream without a schema");
+  const bool strings = is_utf8(schema);
+  const std::string format = schema.format;
+  schema.release(&schema);
+  if (!strings)
+    throw py::value_error("texts must be an Arrow array of type string or large_string, not format " + format);
+  const bool large = format == "U";
+  for (;;) {
+    auto* array = new ArrowArray{};
+    py::capsule kept(array, [](void* p) {
+      auto* a = static_cast<ArrowArray*>(p);
+      if (a->release) a->release(a);
+      delete a;
+    });
+    if (stream->get_next(stream, array)) throw py::value_error("texts holds an Arrow stream that cannot be read");
+    if (!array->release) break;
+    texts->add_arrow(py::make_tuple(py::bool_(large), kept));
+  }
+  return texts;
+}
+
+// (schema capsule | whether offsets are 64 bit, array capsule)
+void Texts::add_arrow(const py::object& pair) {
+  py::object first = pair[py::int_(0)], second = pair[py::int_(1)];
+  bool large;
+  const ArrowArray* array;
+  if (PyBool_Check(first.ptr())) {
+    large = first.cast<bool>();
+    array = static_cast<const ArrowArray*>(PyCapsule_GetPointer(second.ptr(), nullptr));
+  } else {
+    const auto* schema = static_cast<const ArrowSchema*>(PyCapsule_GetPointer(first.ptr(), "arrow_schema"));
+    if (!schema) throw py::error_already_set();
+    if (!is_utf8(*schema))
+      throw py::value_error(std::string("texts must be an Arrow array of type string or large_string, not format ") +
+                            schema->format);
+    large = !std::strcmp(schema->format, "U");
+    array = static_cast<const ArrowArray*>(PyCapsule_GetPointer(second.ptr(), "arrow_array"));
+  }
+  if (!array) throw py::error_already_set();
+  const auto* valid = static_cast<const uint8_t*>(array->buffers[0]);
+  const auto* data = static_cast<const char*>(array->buffers[2]);
+  for (int64_t i = array->offset; i < array->offset + array->length; i++) {
+    if (valid && !(valid[i >> 3] >> (i & 7) & 1))
+      throw py::value_error("texts must not hold nulls; document " + std::to_string(size()) + " is null");
+    int64_t start = 0, end = 0;
+    if (large) {
+      const auto* offsets = static_cast<const int64_t*>(array->buffers[1]);
+      start = offsets[i], end = offsets[i + 1];
+    } else {
+      const auto* offsets = static_cast<const int32_t*>(array->buffers[1]);
+      start = offsets[i], end = offsets[i + 1];
+    }
+    views_.emplace_back(data + start, end - start);
+    ascii_.push_back(all_ascii(data + start, end - start));
+  }
+  kept_.push_back(second);
+}
+
+int64_t Texts::bytes() const {
+  int64_t total = 0;
+  for (const auto& view : views_) total += static_cast<int64_t>(view.size());
+  return total;
+}
+
+py::str Texts::string(int64_t i) const {
+  if (i < 0 || i >= size()) throw py::index_error("document " + std::to_string(i));
+  if (!strings_.empty()) return py::reinterpret_borrow<py::str>(strings_[i]);
+  return py::str(views_[i].data(), views_[i].size());
+}
+
+py::object Texts::slice(int64_t i, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) const {
+  PyObject* result = strings_.empty()
+                         ? PyUnicode_DecodeUTF8(views_[i].data() + byte_start, byte_end - byte_start, nullptr)
+                         : PyUnicode_Substring(strings_[i].ptr(), start, end);
+  if (!result) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
+TokenIndex::Counter python_counter(const py::object& function) {
+  if (function.is_none()) return {};
+  // Copied and destroyed by C++ code that may not hold the GIL, hence the shared holder that takes it.
+  std::shared_ptr<py::object> kept(new py::object(function), [](py::object* o) {
+    py::gil_scoped_acquire gil;
+    delete o;
+  });
+  return [kept](std::string_view text) {
+    py::gil_scoped_acquire gil;
+    const auto n = (*kept)(py::str(text.data(), text.size())).cast<int64_t>();
+    if (n < 0) throw py::value_error("tokenizer gives a negative number of tokens");
+    return n;
+  };
+}
+
+}  // namespace rc

@@ -1,0 +1,72 @@
+// How the size of a chunk is measured: bytes, characters, or the tokens of a tokenizer.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include "core/utf8.h"
+#include "tokens/token_index.h"
+
+namespace rc {
+
+class Measure {
+ public:
+  explicit Measure(std::string_view text) : text_(text) {}
+  virtual ~Measure() = default;
+
+  // Tokens that overlap [start, end) in the document.
+  virtual int64_t size(int64_t start, int64_t end) const = 0;
+  // The largest end with size(start, end) <= tokens.
+  virtual int64_t reach(int64_t start, int64_t tokens) const = 0;
+  // The smallest token start with size(start, end) <= tokens.
+  virtual int64_t back(int64_t end, int64_t tokens) const = 0;
+  // Tokens of [start, end) tokenised alone.
+  virtual int64_t count(int64_t start, int64_t end) const { return size(start, end); }
+
+  // The last and the first position in [low, high] where a word starts, or -1.
+  virtual int64_t last_word(int64_t low, int64_t high) const;
+  virtual int64_t first_word(int64_t low, int64_t high) const;
+
+ protected:
+  bool starts_word(int64_t at) const;
+  int64_t bytes() const { return static_cast<int64_t>(text_.size()); }
+  std::string_view text_;
+};
+
+class ByteMeasure : public Measure {
+ public:
+  using Measure::Measure;
+  int64_t size(int64_t start, int64_t end) const override { return end - start; }
+  int64_t reach(int64_t start, int64_t tokens) const override {
+    return tokens < bytes() - start ? start + tokens : bytes();
+  }
+  int64_t back(int64_t end, int64_t tokens) const override { return tokens < end ? end - tokens : 0; }
+};
+
+// Code points. For text that is all ASCII, ByteMeasure says the same sooner.
+class CharMeasure : public Measure {
+ public:
+  using Measure::Measure;
+  int64_t size(int64_t start, int64_t end) const override {
+    return count_code_points(text_.data() + start, end - start);
+  }
+  int64_t reach(int64_t start, int64_t tokens) const override;
+  int64_t back(int64_t end, int64_t tokens) const override;
+};
+
+class TokenMeasure : public Measure {
+ public:
+  TokenMeasure(std::string_view text, const TokenIndex& index, const TokenIndex::Counter& counter)
+      : Measure(text), index_(index), counter_(counter) {}
+  int64_t size(int64_t start, int64_t end) const override { return index_.size(start, end); }
+  int64_t reach(int64_t start, int64_t tokens) const override { return index_.reach(start, tokens); }
+  int64_t back(int64_t end, int64_t tokens) const override { return index_.back(end, tokens); }
+  int64_t count(int64_t start, int64_t end) const override { return index_.count(text_, start, end, counter_); }
+  int64_t last_word(int64_t low, int64_t high) const override { return index_.last_word(low, high); }
+  int64_t first_word(int64_t low, int64_t high) const override { return index_.first_word(low, high); }
+
+ private:
+  const TokenIndex& index_;
+  const TokenIndex::Counter& counter_;
+};
+
+}  // namespace rc

@@ -1,0 +1,50 @@
+// UTF-8 as the native core sees it: byte positions in valid UTF-8. Lone surrogates of a Python string arrive as U+FFFD,
+// which has as many bytes, so that positions are those of the string given.
+#pragma once
+#include <cstdint>
+
+#include "core/simd.h"
+#include "core/span.h"
+
+namespace rc {
+
+inline bool is_continuation(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
+
+// The code point at `at` and its number of bytes. Bytes that are not valid UTF-8 decode as one-byte U+FFFD.
+struct CodePoint {
+  uint32_t value;
+  int bytes;
+};
+CodePoint decode(const char* text, int64_t size, int64_t at);
+
+// The start of the code point before `at` (at > 0).
+inline int64_t previous(const char* text, int64_t at) {
+  int64_t i = at - 1;
+  while (i > 0 && at - i < 4 && is_continuation(text[i])) i--;
+  return i;
+}
+
+// White space as Python's str.isspace has it.
+bool is_space(uint32_t code_point);
+
+inline bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
+
+// The first position at or after `at` that is not white space, or `end`.
+int64_t skip_space(const char* text, int64_t at, int64_t end);
+// The smallest position p >= start such that all of [p, end) is white space.
+int64_t trim_space(const char* text, int64_t start, int64_t end);
+
+// clang-format off
+RC_DECLARE_SIMD(
+  int64_t count_code_points(const char* text, int64_t size);
+  bool all_ascii(const char* text, int64_t size);
+)
+// clang-format on
+
+int64_t count_code_points(const char* text, int64_t size);
+bool all_ascii(const char* text, int64_t size);
+
+// Byte positions (in increasing order) to code point positions, in place, in one pass over the text.
+void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t n);
+
+}  // namespace rc

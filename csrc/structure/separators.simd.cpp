@@ -1,0 +1,47 @@
+#include "structure/separators.h"
+
+#include "core/bytes.h"
+
+namespace rc {
+namespace RC_SIMD {
+
+// A block holds the candidates whose first and last byte agree; each is then compared whole.
+int64_t find_last(const char* text, int64_t low, int64_t high, const char* needle, int64_t length) {
+  const char first = needle[0], last = needle[length - 1];
+  int64_t p = high + 1;  // candidates below p are still to be seen
+  while (p - low >= Block::N) {
+    const int64_t at = p - Block::N;
+    uint64_t hits = Block::load(text + at).equal(first);
+    if (hits && length > 1) hits &= Block::load(text + at + length - 1).equal(last);
+    while (hits) {
+      const int k = 63 - __builtin_clzll(hits);
+      if (length <= 2 || same_bytes(text + at + k, needle, length)) return at + k;
+      hits ^= 1ull << k;
+    }
+    p = at;
+  }
+  for (int64_t k = p - 1; k >= low; k--)
+    if (text[k] == first && same_bytes(text + k, needle, length)) return k;
+  return -1;
+}
+
+int64_t find_first(const char* text, int64_t low, int64_t high, const char* needle, int64_t length) {
+  const char first = needle[0], last = needle[length - 1];
+  int64_t p = low;
+  while (high - p + 1 >= Block::N) {
+    uint64_t hits = Block::load(text + p).equal(first);
+    if (hits && length > 1) hits &= Block::load(text + p + length - 1).equal(last);
+    while (hits) {
+      const int k = __builtin_ctzll(hits);
+      if (length <= 2 || same_bytes(text + p + k, needle, length)) return p + k;
+      hits &= hits - 1;
+    }
+    p += Block::N;
+  }
+  for (; p <= high; p++)
+    if (text[p] == first && same_bytes(text + p, needle, length)) return p;
+  return -1;
+}
+
+}  // namespace RC_SIMD
+}  // namespace rc

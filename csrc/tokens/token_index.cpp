@@ -1,0 +1,190 @@
+#include "tokens/token_index.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/utf8.h"
+
+namespace rc {
+namespace {
+
+// How many bits of [start, end) are set.
+int64_t count_bits(const std::vector<uint64_t>& bits, int64_t start, int64_t end) {
+  if (start >= end) return 0;
+  const int64_t a = start >> 6, b = (end - 1) >> 6;
+  const uint64_t first = ~0ull << (start & 63), last = ~0ull >> (63 - ((end - 1) & 63));
+  if (a == b) return __builtin_popcountll(bits[a] & first & last);
+  int64_t n = __builtin_popcountll(bits[a] & first) + __builtin_popcountll(bits[b] & last);
+  for (int64_t i = a + 1; i < b; i++) n += __builtin_popcountll(bits[i]);
+  return n;
+}
+
+// The position of bit number n (from 0) at or after start, or `none`.
+int64_t select_forward(const std::vector<uint64_t>& bits, int64_t start, int64_t n, int64_t none) {
+  if (start >= none) return none;
+  int64_t i = start >> 6;
+  uint64_t word = bits[i] & (~0ull << (start & 63));
+  for (;;) {
+    const int64_t here = __builtin_popcountll(word);
+    if (n < here) {
+      for (; n > 0; n--) word &= word - 1;
+      return i * 64 + __builtin_ctzll(word);
+    }
+    n -= here;
+    if (++i >= static_cast<int64_t>(bits.size())) return none;
+    word = bits[i];
+  }
+}
+
+// The position of bit number n (from 0) going back from end (exclusive) to low, or -1.
+int64_t select_backward(const std::vector<uint64_t>& bits, int64_t end, int64_t n, int64_t low) {
+  if (end <= low) return -1;
+  int64_t i = (end - 1) >> 6;
+  uint64_t word = bits[i] & (~0ull >> (63 - ((end - 1) & 63)));
+  for (;;) {
+    const int64_t here = __builtin_popcountll(word);
+    if (n < here) {
+      for (; n > 0; n--) word ^= 1ull << (63 - __builtin_clzll(word));
+      const int64_t at = i * 64 + 63 - __builtin_clzll(word);
+      return at >= low ? at : -1;
+    }
+    n -= here;
+    if (--i < (low >> 6)) return -1;
+    word = bits[i];
+  }
+}
+
+bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// A place where every byte-level BPE pre-tokeniser in use starts a new word whatever surrounds it: a single space
+// between a visible ASCII character and a letter.
+bool is_space_cut(std::string_view text, int64_t at) {
+  return at > 0 && at + 1 < static_cast<int64_t>(text.size()) && text[at] == ' ' && text[at - 1] > ' ' &&
+         text[at - 1] < 0x7F && is_ascii_letter(text[at + 1]);
+}
+
+}  // namespace
+
+TokenIndex::TokenIndex(int64_t bytes, Additivity additivity)
+    : bytes_(bytes), additivity_(additivity), tokens_(bytes / 64 + 1), words_(bytes / 64 + 1) {}
+
+void TokenIndex::add_token(int64_t start) {
+  uint64_t& word = tokens_[start >> 6];
+  const uint64_t bit = 1ull << (start & 63);
+  if (word & bit) extra_.push_back(start);
+  word |= bit;
+}
+
+void TokenIndex::add_words_by_space(std::string_view text) {
+  const char* data = text.data();
+  bool after_space = true;
+  for (int64_t at = 0; at < bytes_;) {
+    bool space;
+    int64_t next = at + 1;
+    if (static_cast<int8_t>(data[at]) >= 0) {
+      space = is_ascii_space(data[at]);
+    } else {
+      const CodePoint c = decode(data, bytes_, at);
+      space = is_space(c.value);
+      next = at + c.bytes;
+    }
+    if (after_space && !space) add_word(at);
+    after_space = space;
+    at = next;
+  }
+}
+
+int64_t TokenIndex::extras(int64_t start, int64_t end) const {
+  if (extra_.empty()) return 0;
+  return std::lower_bound(extra_.begin(), extra_.end(), end) - std::lower_bound(extra_.begin(), extra_.end(), start);
+}
+
+int64_t TokenIndex::size(int64_t start, int64_t end) const {
+  if (start >= end) return 0;
+  return count_bits(tokens_, start, end) + !is_token(start) + extras(start, end);
+}
+
+int64_t TokenIndex::reach(int64_t start, int64_t tokens) const {
+  if (start >= bytes_) return bytes_;
+  int64_t left = tokens - !is_token(start);
+  if (left < 0) return start;
+  for (auto x = std::lower_bound(extra_.begin(), extra_.end(), start); x != extra_.end(); ++x) {
+    const int64_t upto = count_bits(tokens_, start, *x + 1);
+    if (upto > left) break;
+    if (upto == left) return *x;
+    left -= upto + 1;
+    start = *x + 1;
+  }
+  return select_forward(tokens_, start, left, bytes_);
+}
+
+int64_t TokenIndex::back(int64_t end, int64_t tokens) const {
+  if (tokens <= 0) return end;
+  if (extra_.empty()) return std::max<int64_t>(0, select_backward(tokens_, end, tokens - 1, 0));
+  int64_t low = 0, high = end;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (size(middle, end) <= tokens)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return std::min(end, select_forward(tokens_, low, 0, bytes_));
+}
+
+int64_t TokenIndex::last_word(int64_t low, int64_t high) const {
+  return select_backward(words_, std::min(high, bytes_ - 1) + 1, 0, low);
+}
+
+int64_t TokenIndex::first_word(int64_t low, int64_t high) const {
+  const int64_t at = select_forward(words_, low, 0, bytes_);
+  return at <= high && at < bytes_ ? at : -1;
+}
+
+int64_t TokenIndex::count(std::string_view text, int64_t start, int64_t end, const Counter& counter) const {
+  if (start >= end) return 0;
+  const auto alone = [&](int64_t a, int64_t b) { return a < b ? counter(text.substr(a, b - a)) : 0; };
+  switch (additivity_) {
+    case Additivity::always: return size(start, end);
+    case Additivity::words: {
+      const bool ends_word = end == bytes_ || is_word(end) || is_space(decode(text.data(), bytes_, end).value);
+      return is_word(start) && ends_word ? size(start, end) : alone(start, end);
+    }
+    case Additivity::spaces: {
+      // Only the ends of a piece can differ: from the first to the last safe cut the document's own tokens stand.
+      constexpr int64_t NEAR = 256;
+      const int64_t first_stop = std::min(end, start + NEAR), last_stop = std::max(start, end - NEAR);
+      int64_t first = start + 1, last = end;
+      while (first < first_stop && !is_space_cut(text, first)) first++;
+      while (last > last_stop && last != bytes_ && !is_space_cut(text, last)) last--;
+      if (first >= first_stop || last <= last_stop || first >= last) return alone(start, end);
+      return alone(start, first) + size(first, last) + alone(last, end);
+    }
+    default: return alone(start, end);
+  }
+}
+
+TokenIndex word_index(std::string_view text) {
+  TokenIndex index(static_cast<int64_t>(text.size()), Additivity::always);
+  index.add_words_by_space(text);
+  index.tokens_ = index.words_;
+  return index;
+}
+
+TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const std::vector<int32_t>& lengths) {
+  const int64_t size = static_cast<int64_t>(text.size());
+  TokenIndex index(size, Additivity::spaces);
+  int64_t at = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t length = ids[i] >= 0 && ids[i] < static_cast<int64_t>(lengths.size()) ? lengths[ids[i]] : 0;
+    if (length <= 0 || at + length > size)
+      throw std::invalid_argument("tokenizer gives ids whose bytes are not the text's");
+    index.add_token(at);
+    at += length;
+  }
+  if (at != size) throw std::invalid_argument("tokenizer gives ids whose bytes are not the text's");
+  index.add_words_by_space(text);
+  return index;
+}
+
+}  // namespace rc
