@@ -2,6 +2,8 @@
 
 namespace rc {
 
-void bind_structure(pybind11::module_&) {}
+void bind_markdown(pybind11::module_& m);
+
+void bind_structure(pybind11::module_& m) { bind_markdown(m); }
 
 }  // namespace rc

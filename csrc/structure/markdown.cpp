@@ -1,0 +1,860 @@
+#include "structure/markdown.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace rc {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+// Characters that, first on a line after a paragraph's line, can be more than text of that paragraph.
+struct Starts {
+  bool special[256] = {};
+  constexpr Starts() {
+    for (const char* p = " \t#>`~*-_+0123456789<=|:[$\\"; *p; ++p) special[static_cast<unsigned char>(*p)] = true;
+  }
+};
+constexpr Starts kStarts;
+
+// ---- HTML: does a line that begins with '<' begin a block, and of which of the seven kinds?
+
+constexpr std::string_view kBlockTags[] = {
+    "address",  "article",    "aside",  "base",    "basefont", "blockquote", "body",     "caption",  "center",
+    "col",      "colgroup",   "dd",     "details", "dialog",   "dir",        "div",      "dl",       "dt",
+    "fieldset", "figcaption", "figure", "footer",  "form",     "frame",      "frameset", "h1",       "h2",
+    "h3",       "h4",         "h5",     "h6",      "head",     "header",     "hr",       "html",     "iframe",
+    "legend",   "li",         "link",   "main",    "menu",     "menuitem",   "nav",      "noframes", "ol",
+    "optgroup", "option",     "p",      "param",   "search",   "section",    "summary",  "table",    "tbody",
+    "td",       "tfoot",      "th",     "thead",   "title",    "tr",         "track",    "ul"};
+constexpr std::string_view kRawTags[] = {"pre", "script", "style", "textarea"};
+
+struct Text {
+  const char* p;
+  const char* end;
+  bool has(int64_t n) const { return end - p >= n; }
+  void spaces() {
+    while (p < end && is_space(*p)) ++p;
+  }
+};
+
+bool attribute(Text& t) {
+  if (!(t.p < t.end && (is_letter(*t.p) || *t.p == '_' || *t.p == ':'))) return false;
+  while (t.p < t.end && (is_letter(*t.p) || is_digit(*t.p) || std::strchr("_.:-", *t.p)) && *t.p) ++t.p;
+  const char* after_name = t.p;
+  t.spaces();
+  if (!(t.p < t.end && *t.p == '=')) {
+    t.p = after_name;
+    return true;
+  }
+  ++t.p;
+  t.spaces();
+  if (t.p == t.end) return false;
+  if (*t.p == '"' || *t.p == '\'') {
+    const void* close = std::memchr(t.p + 1, *t.p, static_cast<size_t>(t.end - t.p - 1));
+    if (!close) return false;
+    t.p = static_cast<const char*>(close) + 1;
+    return true;
+  }
+  const char* value = t.p;
+  while (t.p < t.end && static_cast<unsigned char>(*t.p) > ' ' && !std::strchr("\"'=<>`", *t.p)) ++t.p;
+  return t.p > value;
+}
+
+// A complete open or closing tag and nothing else on the line (kind 7).
+bool lone_tag(Text t) {
+  ++t.p;
+  const bool closing = t.p < t.end && *t.p == '/';
+  if (closing) ++t.p;
+  if (!(t.p < t.end && is_letter(*t.p))) return false;
+  while (t.p < t.end && (is_letter(*t.p) || is_digit(*t.p) || *t.p == '-')) ++t.p;
+  for (;;) {
+    const char* before = t.p;
+    t.spaces();
+    if (t.p == t.end) return false;
+    if (*t.p == '>') break;
+    if (!closing && *t.p == '/' && t.has(2) && t.p[1] == '>') {
+      ++t.p;
+      break;
+    }
+    if (closing || t.p == before || !attribute(t)) return false;
+  }
+  ++t.p;
+  t.spaces();
+  return t.p == t.end;
+}
+
+int html_kind(Text t) {
+  if (!t.has(2)) return 0;
+  const char c = t.p[1];
+  if (c == '?') return 3;
+  if (c == '!') {
+    if (t.has(4) && t.p[2] == '-' && t.p[3] == '-') return 2;
+    if (t.has(3) && is_letter(t.p[2])) return 4;
+    return t.has(9) && std::memcmp(t.p + 2, "[CDATA[", 7) == 0 ? 5 : 0;
+  }
+  const bool closing = c == '/';
+  const char* name = t.p + 1 + closing;
+  char letters[12];
+  size_t n = 0;
+  while (n < sizeof letters && name + n < t.end && (is_letter(name[n]) || is_digit(name[n])))
+    letters[n] = lower(name[n]), ++n;
+  const std::string_view tag(letters, n);
+  const char* after = name + n;
+  const bool ends = after == t.end || is_space(*after) || *after == '>';
+  if (!closing && ends && std::find(std::begin(kRawTags), std::end(kRawTags), tag) != std::end(kRawTags)) return 1;
+  const bool slash = t.end - after >= 2 && after[0] == '/' && after[1] == '>';
+  if ((ends || slash) && std::binary_search(std::begin(kBlockTags), std::end(kBlockTags), tag)) return 6;
+  return lone_tag(t) ? 7 : 0;
+}
+
+bool contains(Text t, std::string_view what) {
+  return std::string_view(t.p, static_cast<size_t>(t.end - t.p)).find(what) != std::string_view::npos;
+}
+
+// </pre>, </script>, </style> or </textarea>, in any case.
+bool closes_raw(Text t) {
+  while (t.p < t.end) {
+    const void* hit = std::memchr(t.p, '<', static_cast<size_t>(t.end - t.p));
+    if (!hit) return false;
+    t.p = static_cast<const char*>(hit) + 1;
+    if (!(t.p < t.end && *t.p == '/')) continue;
+    for (std::string_view tag : kRawTags) {
+      const int64_t n = static_cast<int64_t>(tag.size());
+      if (t.has(n + 2) && t.p[n + 1] == '>' &&
+          std::equal(tag.begin(), tag.end(), t.p + 1, [](char a, char b) { return a == lower(b); }))
+        return true;
+    }
+  }
+  return false;
+}
+
+bool html_ends(int kind, Text t) {
+  switch (kind) {
+    case 1: return closes_raw(t);
+    case 2: return contains(t, "-->");
+    case 3: return contains(t, "?>");
+    case 4: return contains(t, ">");
+    case 5: return contains(t, "]]>");
+    default: return false;  // at a blank line
+  }
+}
+
+// ---- Tables
+
+// Cells of a row, or 0 where it has no pipe. A pipe after a backslash is text.
+int64_t row_cells(Text t) {
+  t.spaces();
+  while (t.end > t.p && is_space(t.end[-1])) --t.end;
+  int64_t pipes = 0;
+  bool any = false;
+  for (const char* p = t.p; p < t.end; ++p) {
+    any = any || *p == '|';
+    pipes += *p == '|' && (p == t.p || p[-1] != '\\');
+  }
+  if (!any) return 0;
+  const bool last = t.end[-1] == '|' && (t.end - t.p == 1 || t.end[-2] != '\\');
+  return pipes + 1 - (*t.p == '|') - last;
+}
+
+// Cells of a delimiter row such as |---|:-:|, or 0 when it is none.
+int64_t delimiter_cells(Text t) {
+  t.spaces();
+  while (t.end > t.p && is_space(t.end[-1])) --t.end;
+  if (t.end - t.p < 2 || (*t.p == '-' && is_space(t.p[1]))) return 0;
+  int64_t cells = 0;
+  for (bool first = true;; first = false) {
+    t.spaces();
+    const char* cell = t.p;
+    if (t.p < t.end && *t.p == ':') ++t.p;
+    const char* dashes = t.p;
+    while (t.p < t.end && *t.p == '-') ++t.p;
+    const bool any = t.p > dashes;
+    if (any && t.p < t.end && *t.p == ':') ++t.p;
+    if (!any && t.p > cell) return 0;
+    t.spaces();
+    cells += any;
+    if (t.p == t.end) return any || !first ? cells : 0;  // an empty cell is allowed first and last
+    if (*t.p != '|' || (!any && !first)) return 0;
+    ++t.p;
+  }
+}
+
+// ---- Link definitions: [label]: destination "title", over the lines of a paragraph
+
+struct Line {
+  int64_t start, text, text_end, next;  // whole line; its text without indentation and container marks
+};
+
+class Definitions {
+ public:
+  Definitions(const char* text, const std::vector<Line>& lines) : text_(text), lines_(lines) {}
+
+  // Reads one definition that begins at line `from`. Returns the line after it, or `from` when there is none.
+  size_t read(size_t from, Span& label) {
+    line_ = from;
+    if (line_ >= lines_.size()) return from;
+    at_ = lines_[line_].text;
+    if (!read_label(label) || !read_gap() || !read_destination()) return from;
+    const size_t line = line_;
+    const int64_t at = at_;
+    skip_spaces();
+    const bool ends_here = at_ == lines_[line].text_end;
+    const bool gap = at_ > at;
+    if ((ends_here ? next_line() : gap) && read_title()) {
+      skip_spaces();
+      if (at_ == lines_[line_].text_end) return line_ + 1;
+    }
+    return ends_here ? line + 1 : from;
+  }
+
+ private:
+  char here() const { return at_ < lines_[line_].text_end ? text_[at_] : '\n'; }
+  bool next_line() {
+    if (line_ + 1 >= lines_.size()) return false;
+    at_ = lines_[++line_].text;
+    return true;
+  }
+  void skip_spaces() {
+    while (is_space(here())) ++at_;
+  }
+  bool read_gap() {  // spaces with at most one line break
+    skip_spaces();
+    return here() != '\n' || next_line();
+  }
+  bool read_label(Span& label) {
+    if (here() != '[') return false;
+    label.start = ++at_;
+    bool blank = true;
+    for (int n = 0; n < 1000; ++n) {
+      const char c = here();
+      if (c == '\n') {
+        if (!next_line()) return false;
+        continue;
+      }
+      if (c == '[') return false;
+      if (c == ']') {
+        label.end = at_++;
+        if (blank || here() != ':') return false;
+        ++at_;
+        return true;
+      }
+      blank = blank && is_space(c);
+      ++at_;
+      if (c == '\\' && here() != '\n') ++at_;
+    }
+    return false;
+  }
+  bool read_destination() {
+    if (here() == '<') {
+      for (++at_; here() != '>'; ++at_) {
+        if (here() == '\n' || here() == '<') return false;
+        if (here() == '\\' && at_ + 1 < lines_[line_].text_end) ++at_;
+      }
+      ++at_;
+      return true;
+    }
+    const int64_t begin = at_;
+    int open = 0;
+    for (; at_ < lines_[line_].text_end; ++at_) {
+      const unsigned char c = static_cast<unsigned char>(text_[at_]);
+      if (c <= ' ' || c == 0x7f) break;
+      if (c == '\\' && at_ + 1 < lines_[line_].text_end && !is_space(text_[at_ + 1])) {
+        ++at_;
+      } else if (c == '(') {
+        if (++open > 32) return false;
+      } else if (c == ')' && --open < 0) {
+        break;
+      }
+    }
+    return at_ > begin && open <= 0;
+  }
+  bool read_title() {
+    const char opening = here();
+    if (opening != '"' && opening != '\'' && opening != '(') return false;
+    const char closing = opening == '(' ? ')' : opening;
+    for (++at_;;) {
+      const char c = here();
+      if (c == '\n') {
+        if (!next_line()) return false;
+        continue;
+      }
+      ++at_;
+      if (c == closing) return true;
+      if (c == '(' && opening == '(') return false;
+      if (c == '\\' && here() != '\n') ++at_;
+    }
+  }
+
+  const char* text_;
+  const std::vector<Line>& lines_;
+  size_t line_ = 0;
+  int64_t at_ = 0;
+};
+
+// ---- The scanner
+
+class Scanner {
+ public:
+  Scanner(const char* text, int64_t size, const MarkdownOptions& options, BlockColumns& out)
+      : text_(text), size_(size), options_(options), out_(out) {}
+
+  void run() {
+    out_ = {};
+    open_section(0, -1, 0);
+    next_ = size_ >= 3 && std::memcmp(text_, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (options_.front_matter) front_matter();
+    constexpr int64_t kBreaks = 1024;
+    int64_t breaks[kBreaks];
+    const auto find = RC_PICK(line_breaks);
+    for (int64_t at = next_; at < size_;) {
+      const int64_t n = find(text_, at, size_, breaks, kBreaks, &at);
+      for (int64_t i = 0; i < n; ++i) {
+        if (breaks[i] < next_) continue;  // the second half of \r\n
+        line(breaks[i],
+             breaks[i] + 1 + (text_[breaks[i]] == '\r' && breaks[i] + 1 < size_ && text_[breaks[i] + 1] == '\n'));
+      }
+    }
+    if (next_ < size_) line(size_, size_);
+    close_to(0);
+    for (int i = 0; i < open_sections_; ++i) out_.section_end[sections_[i]] = size_;
+  }
+
+ private:
+  struct Container {
+    BlockKind kind;
+    int32_t row;
+    int64_t indent;  // columns that a line must have to go on in a list item or footnote
+    bool empty;
+  };
+  enum class Leaf { none, paragraph, fence, indented, html, math, table };
+
+  // ---- lines and columns
+
+  void line(int64_t end, int64_t next) {
+    line_ = next_;
+    end_ = end;
+    next_ = next;
+    if (depth_ == 0 && line_ < end_) {  // most lines, by one look at their first character
+      const char c = text_[line_];
+      const bool goes_on = leaf_ == Leaf::paragraph ? !kStarts.special[static_cast<unsigned char>(c)]
+                                                    : leaf_ == Leaf::fence && !is_space(c) && c != fence_char_;
+      if (goes_on) {
+        if (leaf_ == Leaf::paragraph) add_line(line_);
+        leaf_end_ = next_;
+        return;
+      }
+    }
+    at_ = first_ = line_;
+    column_ = first_column_ = 0;
+    find_first();
+    scan();
+  }
+
+  // The first character that is no space, its column, and from these the indentation.
+  void find_first() {
+    if (first_ > at_) return;
+    first_ = at_;
+    first_column_ = column_;
+    for (; first_ < end_ && is_space(text_[first_]); ++first_)
+      first_column_ += text_[first_] == '\t' ? 4 - first_column_ % 4 : 1;
+  }
+  int64_t indent() const { return first_column_ - column_; }
+  bool blank() const { return first_ == end_; }
+  Text rest() const { return {text_ + first_, text_ + end_}; }
+
+  // Goes past `n` columns of white space; a tab may be left half used.
+  void take_columns(int64_t n) {
+    while (n > 0 && at_ < end_ && is_space(text_[at_])) {
+      const int64_t width = text_[at_] == '\t' ? 4 - column_ % 4 : 1;
+      if (width > n) {
+        column_ += n;
+        return;
+      }
+      column_ += width;
+      n -= width;
+      ++at_;
+    }
+  }
+  // Goes past the first `n` characters that are not white space.
+  void take_marks(int64_t n) {
+    at_ = first_ + n;
+    column_ = first_column_ + n;
+    find_first();
+  }
+
+  // ---- rows
+
+  int32_t push(BlockKind kind, int64_t start, int64_t end, int32_t level = 0, int64_t text_start = 0,
+               int64_t text_end = 0) {
+    out_.kind.push_back(static_cast<uint8_t>(kind));
+    out_.start.push_back(start);
+    out_.end.push_back(end);
+    out_.level.push_back(level);
+    out_.text_start.push_back(text_end ? text_start : start);
+    out_.text_end.push_back(text_end ? text_end : start);
+    out_.parent.push_back(depth_ ? stack_[depth_ - 1].row : -1);
+    out_.section.push_back(static_cast<int32_t>(out_.section_start.size()) - 1);
+    if (depth_) {
+      stack_[depth_ - 1].empty = false;
+      grow(stack_[depth_ - 1].row, end);
+    }
+    return static_cast<int32_t>(out_.kind.size()) - 1;
+  }
+  void pop() {
+    out_.kind.pop_back(), out_.start.pop_back(), out_.end.pop_back(), out_.level.pop_back();
+    out_.text_start.pop_back(), out_.text_end.pop_back(), out_.parent.pop_back(), out_.section.pop_back();
+  }
+  void grow(int32_t row, int64_t end) { out_.end[row] = std::max(out_.end[row], end); }
+
+  void open_section(int32_t level, int32_t block, int64_t start) {
+    while (open_sections_ > 1 && out_.section_level[sections_[open_sections_ - 1]] >= level)
+      out_.section_end[sections_[--open_sections_]] = start;
+    out_.section_parent.push_back(open_sections_ ? sections_[open_sections_ - 1] : -1);
+    sections_[open_sections_++] = static_cast<int32_t>(out_.section_level.size());
+    out_.section_level.push_back(level);
+    out_.section_block.push_back(block);
+    out_.section_start.push_back(start);
+    out_.section_end.push_back(size_);
+  }
+
+  void heading(int64_t start, int32_t level, int64_t text_start, int64_t text_end) {
+    if (depth_ == 0 && (options_.heading_levels >> level & 1))
+      open_section(level, static_cast<int32_t>(out_.kind.size()), start);
+    const int32_t row = push(BlockKind::heading, start, next_, level);
+    out_.text_start[row] = text_start;
+    out_.text_end[row] = text_end;
+  }
+
+  // ---- leaves
+
+  void open_leaf(Leaf leaf, BlockKind kind, int64_t text_start = 0, int64_t text_end = 0) {
+    leaf_ = leaf;
+    leaf_row_ = push(kind, line_, next_, 0, text_start, text_end);
+    leaf_end_ = next_;
+  }
+
+  void open_paragraph() {
+    open_leaf(Leaf::paragraph, BlockKind::paragraph);
+    paragraph_text_ = first_;
+    may_define_ = text_[first_] == '[';
+    lines_.clear();
+    add_line(first_);
+  }
+  void add_line(int64_t text) {
+    last_ = {line_, text, end_, next_};
+    if (may_define_) lines_.push_back(last_);
+  }
+
+  void close_leaf() {
+    if (leaf_ == Leaf::none) return;
+    out_.end[leaf_row_] = leaf_end_;
+    if (depth_) grow(stack_[depth_ - 1].row, leaf_end_);
+    const bool defines = leaf_ == Leaf::paragraph && may_define_;
+    leaf_ = Leaf::none;
+    if (defines && take_definitions() < lines_.size()) push(BlockKind::paragraph, paragraph_start_, leaf_end_);
+  }
+
+  // Turns the link definitions that begin the paragraph into rows and takes the paragraph's own row away. Returns the
+  // first line that is left.
+  size_t take_definitions() {
+    pop();
+    size_t from = 0;
+    Definitions definitions(text_, lines_);
+    Span label{};
+    for (size_t next; (next = definitions.read(from, label)) != from; from = next)
+      push(BlockKind::link_definition, lines_[from].start, lines_[next - 1].next, 0, label.start, label.end);
+    if (from < lines_.size()) {
+      paragraph_start_ = lines_[from].start;
+      paragraph_text_ = lines_[from].text;
+    }
+    return from;
+  }
+
+  void close_to(int depth) {
+    close_leaf();
+    while (depth_ > depth) {
+      const Container& c = stack_[--depth_];
+      (c.kind == BlockKind::list_item ? items_ : c.kind == BlockKind::block_quote ? quotes_ : notes_) -= 1;
+      if (depth_) grow(stack_[depth_ - 1].row, out_.end[c.row]);
+    }
+  }
+
+  void open_container(BlockKind kind, int64_t indent, int64_t text_start, int64_t text_end) {
+    int32_t& level = kind == BlockKind::list_item ? items_ : kind == BlockKind::block_quote ? quotes_ : notes_;
+    ++level;
+    const int32_t row = push(kind, line_, next_, kind == BlockKind::footnote ? 0 : level, text_start, text_end);
+    stack_[depth_++] = {kind, row, indent, true};
+  }
+
+  // ---- one line
+
+  // How many of the open containers this line goes on in; the cursor is then after their marks.
+  int match_containers() {
+    // A blank line goes on in every list item but an empty one, which is innermost: no need to ask them all.
+    if (blank() && quotes_ == 0)
+      return depth_ - (depth_ && stack_[depth_ - 1].empty && stack_[depth_ - 1].kind == BlockKind::list_item);
+    int matched = 0;
+    for (; matched < depth_; ++matched) {
+      Container& c = stack_[matched];
+      if (c.kind == BlockKind::block_quote) {
+        if (blank() || indent() > 3 || text_[first_] != '>') break;
+        grow(c.row, next_);
+        take_quote_mark();
+      } else if (indent() >= c.indent && !blank()) {
+        take_columns(c.indent);
+      } else if (!blank() || (c.empty && c.kind == BlockKind::list_item)) {
+        break;
+      }
+    }
+    return matched;
+  }
+  void take_quote_mark() {
+    take_marks(1);
+    take_columns(1);
+  }
+
+  // True when the line belongs to the open leaf (which is in the innermost container), or ends it.
+  bool go_on() {
+    switch (leaf_) {
+      case Leaf::fence:
+        if (closes_fence()) {
+          leaf_end_ = next_;
+          close_leaf();
+        } else if (!blank()) {
+          leaf_end_ = next_;
+        }
+        return true;
+      case Leaf::indented:
+        if (blank()) return true;
+        if (indent() < 4) return false;
+        leaf_end_ = next_;
+        return true;
+      case Leaf::html:
+        if (blank() && html_kind_ >= 6) return false;
+        if (!blank()) leaf_end_ = next_;
+        if (html_ends(html_kind_, rest())) close_leaf();
+        return true;
+      case Leaf::math:
+        if (blank()) return false;
+        leaf_end_ = next_;
+        if (ends_with(end_, math_close_)) close_leaf();
+        return true;
+      case Leaf::paragraph: return !blank() && indent() < 4 && (begins_table() || setext());
+      default: return false;
+    }
+  }
+
+  void scan() {
+    int matched = match_containers();
+    if (matched == depth_ && go_on()) return;
+    bool lazy = matched < depth_ && leaf_ == Leaf::paragraph;
+    while (!blank()) {
+      const bool in_paragraph = matched == depth_ && leaf_ == Leaf::paragraph;
+      if (indent() >= 4) {
+        if (in_paragraph || lazy) break;
+        close_to(matched);
+        open_leaf(Leaf::indented, BlockKind::indented_code);
+        return;
+      }
+      const bool in_table = matched == depth_ && leaf_ == Leaf::table;
+      if (open_line_block(matched, in_paragraph || lazy || in_table)) return;
+      if (matched >= kMaxDepth || !container(matched, in_paragraph)) break;
+      matched = depth_;
+      lazy = false;
+    }
+    if (blank()) {
+      close_to(matched);
+    } else if (lazy || (matched == depth_ && leaf_ == Leaf::paragraph)) {
+      add_line(first_);
+      leaf_end_ = next_;
+    } else if (matched == depth_ && leaf_ == Leaf::table) {
+      leaf_end_ = next_;
+    } else {
+      close_to(matched);
+      open_paragraph();
+    }
+  }
+
+  // Opens the leaf that this line begins by its marks: heading, fence, HTML, math, thematic break.
+  bool open_line_block(int matched, bool interrupts) {
+    const char c = text_[first_];
+    switch (c) {
+      case '#': return atx(matched);
+      case '`':
+      case '~': return fence(matched);
+      case '<': {
+        const int kind = html_kind(rest());
+        if (kind == 0 || (kind == 7 && interrupts)) return false;
+        close_to(matched);
+        open_leaf(Leaf::html, BlockKind::html);
+        html_kind_ = kind;
+        if (html_ends(kind, rest())) close_leaf();
+        return true;
+      }
+      case '*':
+      case '-':
+      case '_':
+        if (!is_rule(c)) return false;
+        close_to(matched);
+        push(BlockKind::thematic_break, line_, next_);
+        return true;
+      case '$':
+      case '\\': return options_.math && math(matched);
+      default: return false;
+    }
+  }
+
+  bool atx(int matched) {
+    int64_t p = first_;
+    while (p < end_ && text_[p] == '#') ++p;
+    const int64_t level = p - first_;
+    if (level > 6 || (p < end_ && !is_space(text_[p]))) return false;
+    while (p < end_ && is_space(text_[p])) ++p;
+    int64_t q = trimmed(end_, p), marks = q;
+    while (marks > p && text_[marks - 1] == '#') --marks;
+    if (marks == p || is_space(text_[marks - 1])) q = trimmed(marks, p);
+    close_to(matched);
+    heading(line_, static_cast<int32_t>(level), p, q);
+    return true;
+  }
+
+  bool setext() {
+    const char c = text_[first_];
+    if (c != '=' && c != '-') return false;
+    int64_t p = first_;
+    while (p < end_ && text_[p] == c) ++p;
+    if (trimmed(end_, p) != p) return false;
+    paragraph_start_ = out_.start[leaf_row_];
+    if (may_define_) {
+      if (take_definitions() == lines_.size()) {  // nothing is left for a title: the line begins a paragraph
+        leaf_ = Leaf::none;
+        if (c == '-') return false;
+        open_paragraph();
+        return true;
+      }
+    } else {
+      pop();
+    }
+    leaf_ = Leaf::none;
+    heading(paragraph_start_, c == '=' ? 1 : 2, paragraph_text_, trimmed(last_.text_end, paragraph_text_));
+    return true;
+  }
+
+  bool fence(int matched) {
+    const char c = text_[first_];
+    int64_t p = first_;
+    while (p < end_ && text_[p] == c) ++p;
+    if (p - first_ < 3 || (c == '`' && std::memchr(text_ + p, '`', static_cast<size_t>(end_ - p)))) return false;
+    fence_char_ = c;
+    fence_length_ = p - first_;
+    while (p < end_ && is_space(text_[p])) ++p;
+    close_to(matched);
+    open_leaf(Leaf::fence, BlockKind::fenced_code, p, trimmed(end_, p));
+    return true;
+  }
+  bool closes_fence() const {
+    if (blank() || indent() > 3 || text_[first_] != fence_char_) return false;
+    int64_t p = first_;
+    while (p < end_ && text_[p] == fence_char_) ++p;
+    return p - first_ >= fence_length_ && trimmed(end_, p) == p;
+  }
+
+  bool is_rule(char c) const {
+    int n = 0;
+    for (int64_t p = first_; p < end_; ++p) {
+      if (text_[p] == c)
+        n += n < 3;
+      else if (!is_space(text_[p]))
+        return false;
+    }
+    return n == 3;
+  }
+
+  // ---- containers
+
+  bool container(int matched, bool in_paragraph) {
+    const char c = text_[first_];
+    if (c == '>') {
+      close_to(matched);
+      open_container(BlockKind::block_quote, 0, 0, 0);
+      take_quote_mark();
+      return true;
+    }
+    if (c == '[') return options_.footnotes && footnote(matched);
+    if (c == '*' || c == '+' || c == '-' || is_digit(c)) return list_item(matched, in_paragraph);
+    return false;
+  }
+
+  bool footnote(int matched) {
+    if (first_ + 1 >= end_ || text_[first_ + 1] != '^') return false;
+    int64_t p = first_ + 2;
+    while (p < end_ && !is_space(text_[p]) && text_[p] != ']' && text_[p] != '[') ++p;
+    if (p == first_ + 2 || p + 1 >= end_ || text_[p] != ']' || text_[p + 1] != ':') return false;
+    close_to(matched);
+    open_container(BlockKind::footnote, 4, first_ + 2, p);
+    take_marks(p + 2 - first_);
+    take_columns(indent());
+    return true;
+  }
+
+  bool list_item(int matched, bool in_paragraph) {
+    int64_t p = first_;
+    while (p < end_ && is_digit(text_[p])) ++p;
+    const bool ordered = p > first_;
+    if (p - first_ > 9 || p == end_ || (ordered && text_[p] != '.' && text_[p] != ')')) return false;
+    ++p;
+    if (p < end_ && !is_space(text_[p])) return false;
+    const bool empty = trimmed(end_, p) == p;
+    if (in_paragraph && (empty || (ordered && !is_one(first_, p - 1)))) return false;
+    close_to(matched);
+    const int64_t before = indent(), width = p - first_;
+    open_container(BlockKind::list_item, 0, first_, p);
+    take_marks(width);
+    // The text begins 1 to 4 columns after the marker; with more, or none, at one column, and the rest is its own.
+    const int64_t gap = blank() || indent() > 4 ? 1 : indent();
+    take_columns(gap);
+    stack_[depth_ - 1].indent = before + width + gap;
+    return true;
+  }
+  bool is_one(int64_t from, int64_t to) const {
+    while (from + 1 < to && text_[from] == '0') ++from;
+    return to - from == 1 && text_[from] == '1';
+  }
+
+  // ---- tables, math, front matter
+
+  // In a paragraph: is this the delimiter row of a table whose header is the paragraph's last line?
+  bool begins_table() {
+    const char c = text_[first_];
+    if (!options_.tables || (c != '|' && c != '-' && c != ':')) return false;
+    const int64_t cells = delimiter_cells(rest());
+    if (cells == 0 || row_cells({text_ + last_.text, text_ + last_.text_end}) != cells) return false;
+    const Line header = last_;
+    if (out_.start[leaf_row_] == header.start) {
+      pop();
+      leaf_ = Leaf::none;
+    } else {
+      leaf_end_ = header.start;
+      if (may_define_) lines_.pop_back();
+      close_leaf();
+    }
+    leaf_ = Leaf::table;
+    leaf_row_ = push(BlockKind::table, header.start, next_, 0, header.start, next_);
+    leaf_end_ = next_;
+    return true;
+  }
+
+  bool math(int matched) {
+    const bool dollars = text_[first_] == '$';
+    if (end_ - first_ < 2 || text_[first_ + 1] != (dollars ? '$' : '[')) return false;
+    const char* close = dollars ? "$$" : "\\]";
+    const bool one_line = trimmed(end_, first_) - first_ >= 4 && ends_with(end_, close);
+    if (!one_line && !finds_math_close(ahead_[dollars], close)) return false;
+    close_to(matched);
+    open_leaf(Leaf::math, BlockKind::math);
+    math_close_ = close;
+    if (one_line) close_leaf();
+    return true;
+  }
+  bool ends_with(int64_t end, const char* two) const {
+    const int64_t q = trimmed(end, first_);
+    return q - first_ >= 2 && text_[q - 2] == two[0] && text_[q - 1] == two[1];
+  }
+
+  // What a look-ahead has found: the lines from `from` up to the one at `until` neither are blank nor close the math;
+  // `found` says that the line at `until` closes it.
+  struct Ahead {
+    int64_t from = -1, until = -1;
+    bool found = false;
+  };
+  bool finds_math_close(Ahead& ahead, const char* close) {
+    if (ahead.from <= next_ && next_ <= ahead.until) return ahead.found;
+    ahead = {next_, next_, false};
+    for (int64_t p = next_; p < size_;) {
+      const int64_t end = line_end(p), q = trimmed(end, p);
+      if (q == p) break;
+      ahead.until = p;
+      if (q - p >= 2 && text_[q - 2] == close[0] && text_[q - 1] == close[1]) return ahead.found = true;
+      p = after_break(end);
+      ahead.until = p;
+    }
+    return false;
+  }
+
+  void front_matter() {
+    const int64_t start = next_, end = line_end(start), q = trimmed(end, start);
+    if (q - start != 3 || (std::memcmp(text_ + start, "---", 3) != 0 && std::memcmp(text_ + start, "+++", 3) != 0))
+      return;
+    const char c = text_[start];
+    const int64_t body = after_break(end);
+    for (int64_t p = body; p < size_;) {
+      const int64_t e = line_end(p), t = trimmed(e, p);
+      if (p == body && t == p) return;  // a rule, then a blank line
+      const bool same = t - p == 3 && text_[p] == c && text_[p + 1] == c && text_[p + 2] == c;
+      const bool dots = c == '-' && t - p == 3 && std::memcmp(text_ + p, "...", 3) == 0;
+      const int64_t after = after_break(e);
+      if (same || dots) {
+        const int32_t row = push(BlockKind::front_matter, start, after);
+        out_.text_start[row] = body;
+        out_.text_end[row] = p;
+        next_ = after;
+        return;
+      }
+      p = after;
+    }
+  }
+
+  int64_t line_end(int64_t p) const {
+    while (p < size_ && text_[p] != '\n' && text_[p] != '\r') ++p;
+    return p;
+  }
+  int64_t after_break(int64_t end) const {
+    if (end == size_) return end;
+    return end + 1 + (text_[end] == '\r' && end + 1 < size_ && text_[end + 1] == '\n');
+  }
+  int64_t trimmed(int64_t end, int64_t start) const {
+    while (end > start && is_space(text_[end - 1])) --end;
+    return end;
+  }
+
+  const char* text_;
+  const int64_t size_;
+  const MarkdownOptions options_;
+  BlockColumns& out_;
+
+  Container stack_[kMaxDepth];
+  int depth_ = 0;
+  int32_t items_ = 0, quotes_ = 0, notes_ = 0;  // open containers of each kind
+  int32_t sections_[8];
+  int open_sections_ = 0;
+
+  Leaf leaf_ = Leaf::none;
+  int32_t leaf_row_ = 0;
+  int64_t leaf_end_ = 0;
+  int64_t paragraph_start_ = 0, paragraph_text_ = 0;
+  bool may_define_ = false;  // the paragraph begins with '[': its lines are kept for Definitions
+  std::vector<Line> lines_;
+  Line last_{};  // the paragraph's last line
+  char fence_char_ = 0;
+  int64_t fence_length_ = 0;
+  int html_kind_ = 0;
+  const char* math_close_ = nullptr;
+  Ahead ahead_[2];
+
+  int64_t line_ = 0, end_ = 0, next_ = 0;  // this line: start, end without its break, start of the next
+  int64_t at_ = 0, column_ = 0;            // cursor; a column of a tab may be taken before its byte is
+  int64_t first_ = 0, first_column_ = 0;   // first character at or after the cursor that is no space
+};
+
+}  // namespace
+
+void markdown_blocks(const char* text, int64_t size, const MarkdownOptions& options, BlockColumns& out) {
+  Scanner(text, size, options, out).run();
+}
+
+}  // namespace rc
