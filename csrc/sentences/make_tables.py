@@ -70,7 +70,8 @@ def runs() -> list[tuple[int, int]]:
     return found
 
 
-WORD_CLASSES = {"title": 1, "number": 2, "company": 4, "loose": 8, "time": 16, "starter": 32, "month": 64, "pronoun": 128, "zone": 256}
+WORD_CLASSES = {"title": 1, "number": 2, "company": 4, "loose": 8, "time": 16, "starter": 32, "month": 64, "pronoun": 128, "zone": 256,
+                "opening": 512, "lower": 1024}  # fmt: skip
 LANGUAGES = ("en de fr es it pt nl da sv nb fi is et lv lt pl cs sk sl hr sr bg mk uk ru be kk hu ro el tr hy ka am ar fa ur he "
              "hi mr ne bn pa gu ta te kn ml si th lo km my bo mn ko ja zh vi id").split()  # fmt: skip
 
@@ -90,8 +91,12 @@ def words() -> dict[str, dict[int, int]]:
             forms = {word}
             if name in ("starter", "month"):  # these follow a full stop: only capitalised they tell something
                 forms = {word[0].upper() + word[1:]}
-            elif name not in ("pronoun", "zone"):
-                forms |= {word[0].upper() + word[1:], word.upper() if len(word) > 1 else word}
+            elif name == "opening":
+                forms |= {word[0].upper() + word[1:]}
+            elif name not in ("pronoun", "zone", "lower") and len(word) > 1:
+                forms |= {word[0].upper() + word[1:], word.upper()}
+                if "." in word:  # Ph.D
+                    forms.add(".".join(part[0].upper() + part[1:] for part in word.split(".")))
             codes = range(1, len(LANGUAGES) + 1) if language == "all" else [1 + LANGUAGES.index(language)]
             for form in forms:
                 known = table.setdefault(form, {})

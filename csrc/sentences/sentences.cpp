@@ -14,7 +14,8 @@ using namespace sentence_tables;
 
 constexpr int64_t longest_quote = 1024;  // bytes that one pair of quotes or brackets holds together
 constexpr int word_reach = 32;           // characters that are read of a word before or after a full stop
-constexpr int64_t short_phrase = 20;  // bytes: "At 5 a.m." opens a sentence, "He left the bank at 6 p.m." can end one
+
+constexpr unsigned abbreviation_words = title_word | number_word | company_word | loose_word | time_word;
 
 // Languages that write ordinal numbers with a full stop ("am 3. Oktober", "Ludwig XIV.").
 bool writes_ordinals(int language) {
@@ -276,10 +277,30 @@ class Scanner {
     return false;
   }
 
+  // ":)" ";-(": a bracket that is no bracket.
+  bool mouth_of_smiley(int64_t i) const {
+    int64_t j = i;
+    if (j > start_ && text_[j - 1] == '-') --j;
+    if (j == start_ || !in(text_[j - 1], ":;=")) return false;
+    return j - 1 == start_ || is_space_at(previous(j - 1));
+  }
+
+  // A smiley ends a sentence without a full stop when a capital letter follows.
+  void after_smiley(int64_t i) {
+    while (at_ < size_ && in(text_[at_], "()")) ++at_;
+    if (is_open(text_[i])) return;
+    const int64_t end = at_;
+    const Gap gap = skip_space(end);
+    if (gap.end >= size_ || gap.end == end) return;
+    if (is_hard(gap)) return end_sentence(end, gap.end, true, gap.newlines > 0);
+    if (kind_at(gap.end) == Kind::upper) end_sentence(end, gap.end, false);
+  }
+
   // A quote or bracket that no full stop precedes.
   void quote_or_bracket(int64_t i, Character c) {
     at_ = i + c.bytes;
     if (c.code == ')' && inline_item(i)) return;
+    if ((c.code == '(' || c.code == ')') && mouth_of_smiley(i)) return after_smiley(i);
     const uint32_t other = closing(c.code);
     const bool two_faced = c.code == '"' || c.code == 0x201C || c.code == 0xAB || c.code == 0xBB;
     if (!other) {
@@ -404,6 +425,23 @@ class Scanner {
     return j;
   }
 
+  // The end of what belongs to the sentence before it, at i after a space: a closing quote or bracket, a smiley, emoji,
+  // or a footnote number in brackets. i when there is none.
+  int64_t trailer(int64_t i, Run& run, bool& closed) {
+    const Character c = character(i);
+    const Kind kind = kind_of(c.code);
+    const bool two_faced = c.code == '"' || c.code == 0x201C;
+    if ((kind == Kind::close || kind == Kind::quote) && is_open(c.code) &&
+        !(two_faced && i + c.bytes < size_ && !is_space_at(i + c.bytes)))
+      return closers(i, run, closed);
+    if (c.code == '[') {
+      int64_t j = i + 1;
+      while (j < size_ && j - i < 5 && text_[j] >= '0' && text_[j] <= '9') ++j;
+      return j > i + 1 && j < size_ && text_[j] == ']' ? j + 1 : i;
+    }
+    return smiley(i);
+  }
+
   struct Next {
     int64_t word;  // the first character that tells something
     Kind kind;
@@ -475,102 +513,142 @@ class Scanner {
     return i;
   }
 
-  // Whether a single full stop at i, followed by `next`, ends an abbreviation, an initial or an ordinal and no
-  // sentence.
+  // The word before a full stop, as is_abbreviation judges it.
+  struct Word {
+    int64_t begin, end;
+    bool digits = true, roman = true;
+    int letters = 0;
+  };
+
+  // The word before the full stop at i; text that was split into tokens has a space between them ("Mr . Robinson").
+  Word word_at(int64_t i) const {
+    Word word{0, i > start_ && text_[i - 1] == ' ' ? i - 1 : i};
+    word.begin = word_before(word.end);
+    while (word.begin < word.end && text_[word.begin] == '-') ++word.begin;
+    for (int64_t j = word.begin; j < word.end;) {
+      const Character c = character(j);
+      word.digits &= c.code >= '0' && c.code <= '9';
+      word.roman &= in(c.code, "IVXLC");
+      ++word.letters;
+      j += c.bytes;
+    }
+    return word;
+  }
+
+  // The classes of a word, or of its last part after a full stop, hyphen, apostrophe or slash.
+  unsigned classes_before(const Word& word) const {
+    unsigned classes = classes_of(word.begin, word.end);
+    if (classes || word.letters == 1) return classes;
+    int64_t part = word.end;
+    while (part > word.begin && !in(text_[part - 1], ".-'/")) --part;
+    if (part == word.begin || part == word.end) return 0;
+    const Character first = character(part);
+    if (text_[part - 1] != '.' || part + first.bytes < word.end) classes = classes_of(part, word.end);
+    // "U.S", "i.v": parts of one or two letters
+    int length = 0;
+    for (int64_t j = word.end; j > word.begin;) {
+      j = previous(j);
+      const Character c = character(j);
+      if (c.code == '/') break;
+      length = c.code == '.' ? 0 : length + 1;
+      if (length > 2 || kind_of(c.code) == Kind::digit) return classes;
+    }
+    return text_[part - 1] == '.' ? classes | company_word : classes;
+  }
+
+  // "z. B.", "a. m.": the classes of a letter together with the letter and full stop before it.
+  unsigned classes_of_pair(const Word& word) const {
+    if (word.begin < start_ + 3 || text_[word.begin - 1] != ' ' || text_[word.begin - 2] != '.') return 0;
+    const int64_t other = word_before(word.begin - 2);
+    const int64_t first = word.begin - 2 - other, second = word.end - word.begin;
+    if (first <= 0 || first > 4 || second > 4 || first != character(other).bytes) return 0;
+    char joined[9];
+    std::memcpy(joined, text_ + other, static_cast<size_t>(first));
+    joined[first] = '.';
+    std::memcpy(joined + first + 1, text_ + word.begin, static_cast<size_t>(second));
+    return word_classes(joined, first + 1 + second, language_);
+  }
+
+  // Whether a sentence goes on after a time of day: "5 a.m. Monday", "At 5 a.m. Mr. Smith went".
+  bool goes_on_after_time(unsigned after) const {
+    return after & zone_word || (!(after & starter_word) && classes_after(start_) & opening_word);
+  }
+
+  // Whether the single full stop at i, followed by `next`, belongs to an abbreviation, an initial or an ordinal number
+  // and ends no sentence.
   bool is_abbreviation(int64_t i, const Next& next) const {
-    const int64_t end = i > start_ && text_[i - 1] == ' ' ? i - 1 : i;
-    const int64_t begin = word_before(end);
-    if (begin == end) return false;
+    const Word word = word_at(i);
+    if (word.letters == 0) return false;
     const unsigned after = classes_after(next.word);
     const bool starter = after & starter_word;
-    const bool capital = next.kind == Kind::upper || next.kind == Kind::letter;
-
-    bool digits = true, roman = end - begin >= 2;
-    for (int64_t j = begin; j < end; ++j) {
-      digits &= text_[j] >= '0' && text_[j] <= '9';
-      roman &= in(text_[j], "IVXLC");
-    }
-    if (digits || roman) {
-      if (end - begin > (digits ? 2 : 6)) return false;
-      if (after & month_word) return true;
+    if (word.digits || (word.roman && word.letters > 1)) {
+      if (word.letters > (word.digits ? 2 : 6)) return false;
+      if (after & month_word || next.kind == Kind::dash) return true;
       return ordinals_ && next.kind == Kind::upper && !starter && !next.opened && !next.dash;
     }
-
-    const Character first = character(begin);
-    const Kind first_kind = kind_of(first.code);
-    if (begin + first.bytes == end && is_alphanumeric(first_kind)) {
-      unsigned classes = classes_of(begin, end);
-      // "z. B.": one abbreviation written as two words
-      if (begin >= start_ + 3 && text_[begin - 1] == ' ' && text_[begin - 2] == '.') {
-        const int64_t other = word_before(begin - 2);
-        const Character c = character(other);
-        if (other + c.bytes == begin - 2 && c.bytes <= 4 && first.bytes <= 4) {
-          char joined[10];
-          std::memcpy(joined, text_ + other, static_cast<size_t>(c.bytes));
-          joined[c.bytes] = '.';
-          std::memcpy(joined + c.bytes + 1, text_ + begin, static_cast<size_t>(first.bytes));
-          classes |= word_classes(joined, c.bytes + 1 + first.bytes, language_);
-        }
-      }
-      if (classes & title_word) return true;
-      if (next.kind == Kind::digit) return true;
-      if (next.opened && !next.bracket) return false;
-      return !starter;
-    }
-
-    unsigned classes = classes_of(begin, end);
-    int64_t last = end;  // the part after the last full stop or hyphen
-    while (last > begin && text_[last - 1] != '.' && text_[last - 1] != '-' && text_[last - 1] != '\'') --last;
-    if (!classes && last > begin) {
-      classes = classes_of(last, end);
-      bool short_parts = text_[last - 1] == '.';
-      int length = 0;
-      for (int64_t j = begin; j < end; ++j) {
-        if (text_[j] == '.') {
-          length = 0;
-        } else if ((text_[j] & 0xC0) != 0x80 && (++length > 2 || (text_[j] >= '0' && text_[j] <= '9'))) {
-          short_parts = false;
-        }
-      }
-      if (short_parts) classes |= company_word;
+    unsigned classes = classes_before(word);
+    if (word.letters == 1 && is_alphanumeric(kind_of(character(word.begin).code))) {
+      classes |= classes_of_pair(word);
+      if (classes & title_word || next.kind == Kind::digit) return true;
+      if (classes & time_word) return goes_on_after_time(after);
+      return !starter && (!next.opened || next.bracket);
     }
     if (!classes) return false;
     if (next.kind == Kind::digit && classes & (title_word | number_word | company_word | loose_word)) return true;
-    if (classes & title_word) return capital || next.kind == Kind::other;
-    if (classes & time_word) return after & zone_word || (!starter && i - start_ < short_phrase);
+    if (classes & title_word) return next.kind == Kind::upper || next.kind == Kind::letter || next.kind == Kind::other;
+    if (classes & time_word) return goes_on_after_time(after);
     if (classes & company_word) return (next.opened && next.bracket) || !starter;
-    if (classes & number_word && next.kind == Kind::upper) {
-      const int64_t j = next.word + character(next.word).bytes;
-      return !starter && !is_alphanumeric(kind_at(j));  // "Fig. A"
+    if (classes & number_word && next.kind == Kind::upper && !starter) {  // "Fig. A", "Vol. II"
+      int64_t j = next.word + character(next.word).bytes;
+      if (in(next.code, "IVXLC")) {
+        for (int steps = 0; steps < word_reach && j < size_ && in(text_[j], "IVXLC"); ++steps) ++j;
+      }
+      return !is_alphanumeric(kind_at(j));
     }
     return false;
   }
 
   // "world.Today is": a full stop without the space after it. Not in names of files, hosts and identifiers.
   bool is_glued(int64_t i) const {
-    const int64_t begin = word_before(i);
-    int letters = 0;
-    for (int64_t j = begin; j < i; ++letters) {
-      const Character c = character(j);
-      const Kind kind = kind_of(c.code);
-      if (kind != Kind::lower && !(letters == 0 && kind == Kind::upper)) return false;
-      j += c.bytes;
-    }
-    if (letters < 3 || letters >= word_reach || !(begin == start_ || is_space_at(previous(begin)))) return false;
-    if (classes_of(begin, i) & ~starter_word) return false;
-    int64_t j = i + 1;
-    if (kind_at(j) != Kind::upper) return false;
-    for (int steps = 0; steps < word_reach && j < size_; ++steps) {
-      const Character c = character(j);
-      const Kind kind = kind_of(c.code);
-      if (steps > 0 && kind != Kind::lower) {
-        if (kind == Kind::space || kind == Kind::newline || c.code == ',' || c.code == '\'' || c.code == 0x2019)
-          return true;
-        return c.code == '.' && steps > 0 && j + 1 < size_ && is_space_at(j + 1);
+    const Word word = word_at(i);
+    int64_t j = word.begin;
+    if (word.end != i || word.letters >= word_reach || !(j == start_ || is_space_at(previous(j)))) return false;
+    if (!word.digits) {
+      if (word.letters < 3 || classes_of(j, i) & abbreviation_words) return false;
+      if (kind_at(j) == Kind::upper) j += character(j).bytes;
+      for (; j < i; j += character(j).bytes) {
+        if (kind_at(j) != Kind::lower) return false;
       }
-      j += c.bytes;
     }
-    return false;
+    if (kind_at(i + 1) != Kind::upper) return false;
+    j = i + 1 + character(i + 1).bytes;
+    const int64_t second = j;
+    for (int steps = 0; steps < word_reach && kind_at(j) == Kind::lower; ++steps) j += character(j).bytes;
+    if (j == second || j >= size_) return false;
+    if (text_[j] == '.') return j + 1 < size_ && is_space_at(j + 1);
+    return is_space_at(j) || in(text_[j], ",'") || code_at(j) == 0x2019;
+  }
+
+  // "consultation.11 12 Take", "(1987).1 According": the end of the footnote numbers after the full stop at i, else 0.
+  int64_t footnote_numbers(int64_t i) const {
+    if (i == start_) return 0;
+    if (text_[i - 1] != ')') {
+      const Word word = word_at(i);
+      if (word.end != i || word.letters < 4 || classes_before(word)) return 0;
+      for (int64_t j = word.begin; j < i; j += character(j).bytes) {
+        if (kind_at(j) != Kind::lower && !(j == word.begin && kind_at(j) == Kind::upper)) return 0;
+      }
+    }
+    int64_t end = 0;
+    for (int64_t j = i + 1; j < i + word_reach;) {
+      const int64_t first = j;
+      while (j < size_ && j - first < 3 && text_[j] >= '0' && text_[j] <= '9') ++j;
+      if (j == first || j >= size_ || !is_space_at(j)) break;
+      end = j;
+      if (text_[j] != ' ') break;
+      ++j;
+    }
+    return end;
   }
 
   // "1) The first 2) The second": the marker that ends at i, when it is the next of the list that the sentence begins
@@ -599,12 +677,20 @@ class Scanner {
     run.first_end = run.end = stops(i, run);
     at_ = run.end;
     const Kind glued = kind_at(run.end);
+    bool closed = false;
     if (is_alphanumeric(glued)) {
-      if (run.wide && !(c.code == 0xFF0E)) {
-        end_sentence(run.end, run.end, false);
-      } else if (run.stop && glued != Kind::digit && text_[i] != ':' && text_[i] != ';') {
-        end_sentence(run.end, run.end, false);
-      } else if (run.dots == 1 && !run.strong && run.end == i + 1 && is_glued(i)) {
+      const bool plain = run.dots == 1 && !run.strong && run.end == i + 1 && c.code == '.';
+      if (run.wide) {
+        const bool decimal = c.code == 0xFF0E && glued == Kind::digit && kind_before(i) == Kind::digit;
+        if (!decimal) end_sentence(run.end, run.end, false);
+      } else if (run.stop) {
+        // ॥ also stands on both sides of a verse number
+        const bool numbered = c.code == 0x965 && glued == Kind::digit;
+        if (!numbered && text_[i] != ':' && text_[i] != ';') end_sentence(run.end, run.end, false);
+      } else if (plain && glued == Kind::digit) {
+        const int64_t end = footnote_numbers(i);
+        if (end) finish(i, run, closed, end);
+      } else if (plain && is_glued(i)) {
         end_sentence(run.end, run.end, false);
       }
       return;
@@ -623,10 +709,17 @@ class Scanner {
     }
     // "[...]" and "(!)" stand for words left out or doubted.
     if (i > 0 && in(text_[i - 1], "[(") && run.end < size_ && in(text_[run.end], "])")) return;
-    bool closed = false;
     const int64_t end = closers(run.end, run, closed);
+    if (list_.style && i < list_.end) {  // the full stop of a list marker
+      at_ = end;
+      return;
+    }
+    finish(i, run, closed, end);
+  }
+
+  // Ends the sentence whose full stops begin at i and whose text ends at `end`, unless what follows says otherwise.
+  void finish(int64_t i, Run& run, bool closed, int64_t end) {
     at_ = end;
-    if (list_.style && i < list_.end) return;  // the full stop of a list marker
     Gap gap = skip_space(end);
     if (gap.end >= size_) return;
     if (is_hard(gap)) return end_sentence(end, gap.end, true, gap.newlines > 0);
@@ -634,17 +727,19 @@ class Scanner {
     int64_t sentence_end = end;
     if (gap.end == end) {  // no space follows
       const Kind kind = kind_at(end);
-      const bool open_next = kind == Kind::open || kind == Kind::quote || is_alphanumeric(kind) ||
-                             kind == Kind::emoji || kind == Kind::bullet;
-      if (!(run.wide || run.stop) || !open_next || (run.stop && !run.wide && kind == Kind::digit)) return;
-    } else if (gap.newlines == 0) {
-      const int64_t smile = smiley(gap.end);
-      if (smile > gap.end) {
-        gap = skip_space(smile);
-        sentence_end = at_ = smile;
-        if (gap.end >= size_) return;
-        if (is_hard(gap)) return end_sentence(sentence_end, gap.end, true, gap.newlines > 0);
-      }
+      const bool begins = kind == Kind::open || kind == Kind::quote || is_alphanumeric(kind) || kind == Kind::emoji ||
+                          kind == Kind::bullet;
+      if (!(run.wide || run.stop) || !begins) return;
+    }
+    // What belongs to the sentence although a space precedes it: "» ", " :)", " [1]".
+    while (gap.newlines == 0) {
+      const int64_t more = trailer(gap.end, run, closed);
+      if (more == gap.end) break;
+      sentence_end = at_ = more;
+      gap = skip_space(more);
+      if (gap.end >= size_) return;
+      if (is_hard(gap)) return end_sentence(sentence_end, gap.end, true, gap.newlines > 0);
+      if (gap.end == more) return;
     }
     if (ends_sentence(i, run, closed, gap.end)) {
       // ". . . ." after a word is its full stop and an ellipsis that begins the next sentence.
@@ -653,6 +748,17 @@ class Scanner {
       else
         end_sentence(sentence_end, gap.end, false);
     }
+  }
+
+  // The word before the full stops at i is no abbreviation, nor looks like one.
+  bool is_plain_word(int64_t i) const {
+    const Word word = word_at(i);
+    if (word.letters < 2 || classes_before(word) & abbreviation_words) return false;
+    for (int64_t j = word.begin; j < word.end; j += character(j).bytes) {
+      const bool lower = kind_at(j) == Kind::lower || text_[j] == '\'' || code_at(j) == 0x2019;
+      if (!lower && !(j == word.begin && kind_at(j) == Kind::upper)) return false;
+    }
+    return true;
   }
 
   bool ends_sentence(int64_t i, const Run& run, bool closed, int64_t next_start) const {
@@ -667,10 +773,18 @@ class Scanner {
     if (next.kind == Kind::newline || next.kind == Kind::mark) return false;
     const bool plain = run.dots == 1 && !run.strong;
     if (next.kind == Kind::lower) {
-      if (!plain) return false;
-      if (!next.opened && !next.dash && marker_at(next.word).style && (next.code == 'a' || next.code == 'i'))
-        return true;
-      return next.opened && !next.dash && !closed && !is_abbreviation(i, next);
+      if (closed || next.dash || run.dots > 1) return false;
+      if (plain && !next.opened && marker_at(next.word).style && (next.code == 'a' || next.code == 'i')) return true;
+      if (next.opened) return plain && !is_abbreviation(i, next);
+      // Messages in small letters: a sentence that began with one is followed by its like.
+      const bool messages = kind_at(start_) == Kind::lower || classes_after(next.word) & lower_word;
+      return messages && is_plain_word(i);
+    }
+    if (next.code == '.' && !next.opened && !next.dash) {  // "raak. ...en toen", "on Windows. .NET is"
+      int64_t j = next.word;
+      while (j < size_ && text_[j] == '.') ++j;
+      const Kind kind = kind_at(j);
+      return kind == Kind::upper || (j - next.word > 1 && is_alphanumeric(kind));
     }
     if (in(next.code, ",;:&+=/%.!?)]}>") || next.kind == Kind::close) return false;
     if (run.strong) return true;
