@@ -1,0 +1,136 @@
+"""The cases of rapidchunk, and the check that what is timed is right: spans exact, nothing lost, the maximum kept."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from baseline import OVERLAP, SEPARATORS, SIZE
+from harness import OURS, NotAvailable, Run, case
+from resources import Setup
+
+
+def part(path: str) -> Any:
+    """rapidchunk.<path>, or NotAvailable where this version does not have it."""
+    module, _, name = f"rapidchunk.{path}".rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise NotAvailable(f"not available in this version (rapidchunk.{path})") from error
+
+
+Chunker = Callable[[Sequence[str]], Any]
+CHUNKERS: dict[str, Callable[[Setup], Chunker]] = {
+    "token-bert": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="bert"),
+    "token-cl100k": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer=s.cl100k),
+    "chars": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="chars"),
+    "delimiters": lambda s: part("RecursiveChunker")(
+        max_tokens=SIZE, overlap=0, tokenizer="bytes", separators=["\n", ".", "?"]
+    ),
+    "sentence-groups": lambda s: part("SentenceChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="bert"),
+    "recursive-chars": lambda s: part("RecursiveChunker")(
+        max_tokens=SIZE, overlap=OVERLAP, tokenizer="chars", separators=SEPARATORS
+    ),
+    "recursive-tokens": lambda s: part("RecursiveChunker")(
+        max_tokens=SIZE, overlap=OVERLAP, tokenizer="bert", separators=SEPARATORS
+    ),
+    "markdown": lambda s: part("MarkdownChunker")(max_tokens=1_000_000_000, tokenizer="chars"),
+    "html": lambda s: part("HtmlChunker")(max_tokens=1_000_000_000, tokenizer="chars"),
+}
+
+
+def _register(row: str, make: Callable[[Setup], Chunker]) -> None:
+    @case(row, OURS, "rapidchunk, columns")
+    def _(s: Setup) -> Run:
+        chunker = make(s)
+        return lambda documents: len(chunker(documents))
+
+    @case(row, OURS, "rapidchunk, columns and every text")
+    def _(s: Setup) -> Run:
+        chunker = make(s)
+        return lambda documents: len(chunker(documents).texts())
+
+
+for _row, _make in CHUNKERS.items():
+    _register(_row, _make)
+
+
+@case("sentences", OURS, "rapidchunk.sentence_spans")
+def _(s: Setup) -> Run:
+    spans = part("sentence_spans")
+
+    def run(documents: Sequence[str]) -> int:
+        found = spans(list(documents))
+        return len(found[0] if isinstance(found, tuple) else found)
+
+    return run
+
+
+@case("sentences", OURS, "rapidchunk kernel, UTF-8 bytes in")
+def _(s: Setup) -> Run:
+    spans = part("kernels.cpu.sentence_spans")
+    encoded: dict[str, bytes] = {}
+
+    def run(documents: Sequence[str]) -> int:
+        return len(spans([encoded.get(d) or encoded.setdefault(d, d.encode()) for d in documents], threads=1)[0])
+
+    return run
+
+
+@case("markdown", OURS, "rapidchunk kernel, blocks of every kind")
+def _(s: Setup) -> Run:
+    blocks = part("kernels.cpu.markdown_blocks")
+    return lambda documents: sum(len(next(iter(blocks(d).values()))) for d in documents)
+
+
+def _threads(name: str, row: str) -> None:
+    @case("threads", OURS, f"rapidchunk {name}")
+    def _(s: Setup) -> Run:
+        chunker = CHUNKERS[row](s)
+        return lambda documents: len(chunker(documents))
+
+
+for _name, _row in (
+    ("TokenChunker(bert)", "token-bert"),
+    ("SentenceChunker(bert)", "sentence-groups"),
+    ("RecursiveChunker(chars)", "recursive-chars"),
+    ("RecursiveChunker(bert)", "recursive-tokens"),
+):
+    _threads(_name, _row)
+
+
+def verify(row: str, s: Setup, documents: Sequence[str]) -> str:
+    """Chunks a few documents outside the timing and checks every span against the text; raises AssertionError."""
+    if row not in CHUNKERS:
+        return ""
+    chunks = CHUNKERS[row](s)(documents)
+    columns = zip(
+        chunks.document.tolist(),
+        chunks.start.tolist(),
+        chunks.end.tolist(),
+        chunks.byte_start.tolist(),
+        chunks.byte_end.tolist(),
+        chunks.texts(),
+        strict=True,
+    )
+    covered = [bytearray(len(d)) for d in documents]
+    last = (0, 0)
+    for document, start, end, byte_start, byte_end, text in columns:
+        source = documents[document]
+        assert source[start:end] == text, f"{row}: document {document}: [{start}:{end}] is not the chunk's text"
+        assert source.encode()[byte_start:byte_end].decode() == text, f"{row}: byte span of [{start}:{end}]"
+        assert (document, start) >= last, f"{row}: document {document}: starts go backwards at {start}"
+        last = (document, start)
+        covered[document][start:end] = b"\1" * (end - start)
+    if row not in ("markdown", "html"):
+        for index, (source, marks) in enumerate(zip(documents, covered, strict=True)):
+            lost = [i for i, mark in enumerate(marks) if not mark and not source[i].isspace()]
+            assert not lost, f"{row}: document {index}: {len(lost)} characters lost, first at {lost[0]}"
+        if not row.endswith("cl100k"):
+            count = {"chars": len, "bytes": lambda t: len(t.encode())}.get(
+                {"chars": "chars", "recursive-chars": "chars", "delimiters": "bytes"}.get(row, ""), s.bert_count
+            )
+            longest = max(map(count, chunks.texts()), default=0)
+            assert longest <= SIZE, f"{row}: a chunk of {longest} tokens, more than {SIZE}"
+    return f"{len(chunks)} chunks of {len(documents)} documents checked: spans exact, nothing lost, maximum kept"

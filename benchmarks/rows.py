@@ -1,0 +1,92 @@
+"""The rows: what is measured, on which documents, in which unit, and the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from baseline import SENTENCE_END
+from corpus import SIZES
+from harness import Result
+from resources import BLOCK, Setup
+
+
+@dataclass
+class Row:
+    """`documents` names the kind of input: prose (of a given size), markdown, html, or blocks of made sentences."""
+
+    title: str
+    unit: str
+    goal: str
+    documents: str = "prose"
+    ascii_only: bool = False
+
+
+ROWS: dict[str, Row] = {
+    "token-bert": Row("token windows 512/64, BERT", "MB/s", ">= 100 MB/s"),
+    "token-cl100k": Row("token windows 512/64, cl100k", "MB/s", ">= 95 % of tiktoken alone"),
+    "chars": Row("windows of 512 characters, overlap 64", "ns/chunk", "<= 30 ns a chunk"),
+    # ASCII, because the rivals of this row cut inside characters and then fail on other text.
+    "delimiters": Row(
+        "pieces of at most 512 bytes that end at a delimiter", "ns/chunk", "<= 30 ns a chunk", "prose", True
+    ),
+    "sentences": Row("sentence spans", "MB/s", ">= 500 MB/s"),
+    "sentence-groups": Row("sentences grouped to 512 BERT tokens, overlap 64", "MB/s", ">= 60 MB/s"),
+    "recursive-chars": Row("recursive, 512 characters, overlap 64", "MB/s", ">= 1000 MB/s"),
+    "recursive-tokens": Row("recursive, 512 BERT tokens, overlap 64", "MB/s", ">= 60 MB/s"),
+    "markdown": Row("Markdown sections with heading path", "MB/s", ">= 600 MB/s", "markdown"),
+    "html": Row("HTML sections with heading path", "MB/s", ">= 60 MB/s", "html"),
+    "semantic-tail": Row("similarity and cuts, 384-d vectors given", "us/sentence", "<= 0.2 us a sentence", "blocks"),
+    "semantic-static": Row("semantic chunks, static vectors", "sentences/s", ">= 300,000 sentences/s"),
+    "semantic-minilm": Row("semantic chunks, MiniLM-L6 fp32", "sentences/s", ">= 4 x the best rival"),
+    "memory-100mb": Row("one document of 100 MB", "MiB added", "<= 1.5 x the input; every strategy finishes"),
+    "threads": Row("two threads against one, 20 KB documents", "speed-up", ">= 1.9 x, results identical"),
+}
+MEMORY_ROWS = (
+    "token-bert", "token-cl100k", "chars", "delimiters", "sentences", "sentence-groups", "recursive-chars",
+    "recursive-tokens", "markdown",
+)  # fmt: skip
+OWN_SIZES = ("markdown", "html", "semantic-tail", "memory-100mb", "threads")
+"""Rows whose input does not depend on --size."""
+
+
+def inputs(row: str, s: Setup, size: str) -> tuple[Sequence[Any], Callable[[Sequence[Any]], float]]:
+    """The documents of a row, and the measure of the work done on some of them: bytes, or sentences."""
+    kind = ROWS[row].documents
+    if kind == "blocks":
+        return range(200), lambda blocks: len(blocks) * BLOCK
+    if kind in ("markdown", "html"):
+        documents = getattr(s.corpus, kind)
+    else:
+        documents = s.corpus.documents(*SIZES[size], ascii_only=ROWS[row].ascii_only)
+    if ROWS[row].unit == "sentences/s":
+        return documents, lambda ds: sum(len(SENTENCE_END.split(d)) for d in ds)
+    return documents, lambda ds: sum(len(d.encode()) for d in ds)
+
+
+def growing(row: str, documents: Sequence[Any]) -> tuple[Callable[[int, int], Sequence[Any]], int, int]:
+    """(size, copies) -> one document of that size, repeated; the smallest and the largest size for the scaling test."""
+    if ROWS[row].documents == "blocks":
+        return lambda size, copies: range(size * copies), 2, 200
+    joined = "\n\n".join(documents)
+    return lambda size, copies: [joined[:size] * copies], 20_000, min(8_000_000, len(joined))
+
+
+def figure(row: str, result: Result) -> float:
+    """A result in the unit of its row."""
+    unit = ROWS[row].unit
+    if unit == "MB/s":
+        return result.rate / 1e6
+    if unit == "ns/chunk":
+        return result.ns_per_chunk
+    if unit == "us/sentence":
+        return 1e6 / result.rate
+    return result.rate
+
+
+def advantage(row: str, ours: Result, other: Result) -> float:
+    """How many times better ours is: work per second, or time per chunk where that is the row's unit."""
+    if ROWS[row].unit == "ns/chunk":
+        return other.ns_per_chunk / ours.ns_per_chunk
+    return ours.rate / other.rate
