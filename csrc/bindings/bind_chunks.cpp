@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
@@ -61,6 +62,36 @@ Keep keep_argument(const std::string& keep) {
   return Keep::drop;
 }
 
+// "chars", "bytes", or token indexes.
+class MeasureArgument {
+ public:
+  MeasureArgument(const Texts& texts, const py::object& measure) : texts_(texts) {
+    if (py::isinstance<py::str>(measure)) {
+      const auto name = measure.cast<std::string>();
+      check(name == "chars" || name == "bytes", "measure", "must be \"chars\", \"bytes\" or token indexes");
+      characters_ = name == "chars";
+    } else {
+      indexes_ = measure.cast<const TokenIndexes*>();
+      check(static_cast<int64_t>(indexes_->documents.size()) == texts.size(), "measure",
+            "must have an index for each text");
+    }
+  }
+
+  // A counter written in Python takes the GIL, so that more threads would only wait.
+  bool one_thread() const { return indexes_ && indexes_->python_counter; }
+
+  std::unique_ptr<Measure> of_document(int64_t d) const {
+    if (indexes_) return std::make_unique<TokenMeasure>(texts_[d], indexes_->documents[d], indexes_->counter);
+    if (characters_ && !texts_.ascii(d)) return std::make_unique<CharMeasure>(texts_[d]);
+    return std::make_unique<ByteMeasure>(texts_[d]);
+  }
+
+ private:
+  const Texts& texts_;
+  const TokenIndexes* indexes_ = nullptr;
+  bool characters_ = false;
+};
+
 // Runs of neighbouring documents of about this many bytes are one piece of work.
 constexpr int64_t WORK_BYTES = 1 << 18;
 
@@ -90,19 +121,8 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
   std::vector<LevelArgument> arguments;
   for (const auto& item : levels) arguments.push_back(level_argument(item, texts.size()));
 
-  const TokenIndexes* indexes = nullptr;
-  bool characters = false;
-  if (py::isinstance<py::str>(measure)) {
-    const auto name = measure.cast<std::string>();
-    check(name == "chars" || name == "bytes", "measure", "must be \"chars\", \"bytes\" or token indexes");
-    characters = name == "chars";
-  } else {
-    indexes = measure.cast<const TokenIndexes*>();
-    check(static_cast<int64_t>(indexes->documents.size()) == texts.size(), "measure",
-          "must have an index for each text");
-    if (indexes->python_counter) threads = 1;
-  }
-
+  const MeasureArgument measures(texts, measure);
+  if (measures.one_thread()) threads = 1;
   const auto work = work_of(texts);
   std::vector<Rows> parts(work.size());
   {
@@ -116,13 +136,7 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
         const int64_t size = static_cast<int64_t>(text.size());
         for (size_t i = 0; i < arguments.size(); i++) document_levels[i] = arguments[i].of_document(d);
         packed.clear();
-        if (indexes)
-          pack(text, 0, size, TokenMeasure(text, indexes->documents[d], indexes->counter), document_levels, options,
-               packed);
-        else if (characters && !texts.ascii(d))
-          pack(text, 0, size, CharMeasure(text), document_levels, options, packed);
-        else
-          pack(text, 0, size, ByteMeasure(text), document_levels, options, packed);
+        pack(text, 0, size, *measures.of_document(d), document_levels, options, packed);
         const size_t from = rows.start.size();
         for (const PackedChunk& chunk : packed) {
           rows.document.push_back(d);
@@ -158,9 +172,115 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
                         take(std::move(rows.byte_start)), take(std::move(rows.byte_end)), take(std::move(rows.tokens)));
 }
 
+void check_spans(const Texts& texts, const View<int64_t>& spans, const View<int64_t>& offsets) {
+  check(spans.columns == 2, "spans", "must have two columns");
+  check(offsets.size() == texts.size() + 1 && offsets[0] == 0 && offsets[texts.size()] == spans.rows, "offsets",
+        "must fit the spans and the documents");
+  for (int64_t d = 0; d < texts.size(); d++) {
+    check(offsets[d] <= offsets[d + 1], "offsets", "must not decrease");
+    int64_t before = 0;
+    for (int64_t i = offsets[d]; i < offsets[d + 1]; i++) {
+      const int64_t start = spans[2 * i], end = spans[2 * i + 1];
+      check(start >= before && start <= end && end <= static_cast<int64_t>(texts[d].size()), "spans",
+            "must be in order and inside the document");
+      before = start;
+    }
+  }
+}
+
+// Each span that is larger than max_tokens is cut at the levels' boundaries; the others stay as they are.
+py::tuple split_spans(const Texts& texts, const py::object& measure, const py::array& spans, const py::array& offsets,
+                      const py::list& levels, int64_t max_tokens, int threads) {
+  check(max_tokens >= 1, "max_tokens", "must be at least 1 beside the special tokens");
+  const auto s = view<int64_t>(spans, "spans", 2), o = view<int64_t>(offsets, "offsets");
+  check_spans(texts, s, o);
+  const MeasureArgument measures(texts, measure);
+  if (measures.one_thread()) threads = 1;
+  std::vector<LevelArgument> arguments;
+  for (const auto& item : levels) arguments.push_back(level_argument(item, texts.size()));
+  PackOptions options;
+  options.max_tokens = max_tokens;
+  std::vector<std::vector<PackedChunk>> found(texts.size());
+  std::vector<int64_t> out_spans, out_offsets{0}, out_tokens;
+  {
+    py::gil_scoped_release release;
+    parallel_for(texts.size(), threads, 16, [&](int64_t d) {
+      const auto of = measures.of_document(d);
+      std::vector<Level> document_levels;
+      for (const LevelArgument& argument : arguments) document_levels.push_back(argument.of_document(d));
+      for (int64_t i = o[d]; i < o[d + 1]; i++)
+        pack(texts[d], s[2 * i], s[2 * i + 1], *of, document_levels, options, found[d]);
+    });
+    for (const auto& pieces : found) {
+      for (const PackedChunk& piece : pieces) {
+        out_spans.insert(out_spans.end(), {piece.start, piece.end});
+        out_tokens.push_back(piece.tokens);
+      }
+      out_offsets.push_back(static_cast<int64_t>(out_tokens.size()));
+    }
+  }
+  const auto rows = static_cast<py::ssize_t>(out_tokens.size());
+  return py::make_tuple(take(std::move(out_spans)).reshape({rows, py::ssize_t{2}}), take(std::move(out_offsets)),
+                        take(std::move(out_tokens)));
+}
+
+// The token ranks of the spans' starts and ends in their document: the tokens of spans i to j together are last[j] -
+// first[i].
+py::tuple span_ranks(const Texts& texts, const py::object& measure, const py::array& spans, const py::array& offsets,
+                     int threads) {
+  const auto s = view<int64_t>(spans, "spans", 2), o = view<int64_t>(offsets, "offsets");
+  check_spans(texts, s, o);
+  const MeasureArgument measures(texts, measure);
+  std::vector<int64_t> first(s.rows), last(s.rows);
+  {
+    py::gil_scoped_release release;
+    parallel_for(texts.size(), threads, 16, [&](int64_t d) {
+      const auto of = measures.of_document(d);
+      int64_t at = 0, rank = 0;
+      for (int64_t i = o[d]; i < o[d + 1]; i++) {
+        const int64_t start = s[2 * i], end = s[2 * i + 1];
+        if (start >= at) {
+          rank += of->starts(at, start);
+        } else {
+          rank -= of->starts(start, at);  // overlapping spans
+        }
+        first[i] = rank - of->inside(start);
+        rank += of->starts(start, end);
+        last[i] = rank;
+        at = end;
+      }
+    });
+  }
+  return py::make_tuple(take(std::move(first)), take(std::move(last)));
+}
+
+// What stands before each span: 0 nothing but a space, 1 a line break, 2 a blank line, 3 it is a Markdown heading.
+py::array breaks_before(const Texts& texts, const py::array& spans, const py::array& offsets) {
+  const auto s = view<int64_t>(spans, "spans", 2), o = view<int64_t>(offsets, "offsets");
+  check_spans(texts, s, o);
+  std::vector<uint8_t> out(s.rows);
+  for (int64_t d = 0; d < texts.size(); d++) {
+    const std::string_view text = texts[d];
+    for (int64_t i = o[d], at = 0; i < o[d + 1]; at = s[2 * i + 1], i++) {
+      const int64_t start = s[2 * i];
+      const auto lines = std::count(text.begin() + std::min(at, start), text.begin() + start, '\n');
+      int64_t marks = start;
+      while (marks < s[2 * i + 1] && text[marks] == '#') marks++;
+      const bool heading = marks > start && marks - start <= 6 && marks < s[2 * i + 1] && text[marks] == ' ' && lines;
+      out[i] = static_cast<uint8_t>(heading ? 3 : std::min<int64_t>(lines, 2));
+    }
+  }
+  return take(std::move(out));
+}
+
 }  // namespace
 
 void bind_chunks(py::module_& m) {
+  m.def("split_spans", &split_spans, py::arg("texts"), py::arg("measure"), py::arg("spans"), py::arg("offsets"),
+        py::arg("levels"), py::kw_only(), py::arg("max_tokens"), py::arg("threads") = 1);
+  m.def("span_ranks", &span_ranks, py::arg("texts"), py::arg("measure"), py::arg("spans"), py::arg("offsets"),
+        py::arg("threads") = 1);
+  m.def("breaks_before", &breaks_before, py::arg("texts"), py::arg("spans"), py::arg("offsets"));
   m.def("pack", &pack_batch, py::arg("texts"), py::arg("measure"), py::arg("levels"), py::kw_only(),
         py::arg("keep") = "end", py::arg("max_tokens"), py::arg("min_tokens") = 0, py::arg("overlap") = 0,
         py::arg("threads") = 1);

@@ -19,6 +19,13 @@ void bind_core(py::module_& m) {
       .def("__len__", &Texts::size)
       .def("__getitem__", &Texts::string)
       .def_property_readonly("bytes", &Texts::bytes)
+      .def("part", &Texts::part, py::arg("begin"), py::arg("end"))
+      .def("sizes",
+           [](const Texts& t) {
+             std::vector<int64_t> out;
+             for (const auto& text : t.views()) out.push_back(static_cast<int64_t>(text.size()));
+             return take(std::move(out));
+           })
       .def("utf8",
            [](const Texts& t, int64_t i) {
              if (i < 0 || i >= t.size()) throw py::index_error("document " + std::to_string(i));
@@ -71,6 +78,33 @@ void bind_core(py::module_& m) {
         return take(std::move(out));
       },
       py::arg("texts"), py::arg("document"), py::arg("positions"));
+
+  m.def(
+      "byte_offsets",
+      [](const Texts& texts, const py::array& offsets, const py::array& spans) {
+        const auto o = view<int64_t>(offsets, "offsets"), s = view<int64_t>(spans, "spans", 2);
+        check(s.columns == 2, "spans", "must have two columns");
+        check(o.size() == texts.size() + 1 && o[0] == 0 && o[texts.size()] == s.rows, "offsets",
+              "must fit the spans and the texts");
+        std::vector<int64_t> out(s.data, s.data + s.size());
+        for (int64_t d = 0; d < texts.size(); d++) {
+          check(o[d] <= o[d + 1], "offsets", "must not decrease");
+          int64_t before = 0;
+          for (int64_t i = 2 * o[d]; i < 2 * o[d + 1]; i++) {
+            check(out[i] >= before, "spans", "must be in order and not overlap");
+            before = out[i];
+          }
+        }
+        {
+          py::gil_scoped_release release;
+          for (int64_t d = 0; d < texts.size(); d++)
+            if (!texts.ascii(d))
+              to_bytes(texts[d].data(), static_cast<int64_t>(texts[d].size()), out.data() + 2 * o[d],
+                       2 * (o[d + 1] - o[d]));
+        }
+        return take(std::move(out)).reshape({static_cast<py::ssize_t>(s.rows), py::ssize_t{2}});
+      },
+      py::arg("texts"), py::arg("offsets"), py::arg("spans"));
 
   m.def("is_cluster_boundary", [](const Texts& texts, int64_t document, int64_t at) {
     check(document >= 0 && document < texts.size(), "document", "is outside the batch");

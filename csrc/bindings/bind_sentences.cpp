@@ -4,6 +4,7 @@
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/text_args.h"
 #include "core/check.h"
 #include "core/parallel.h"
 #include "sentences/sentences.h"
@@ -11,12 +12,10 @@
 namespace rc {
 namespace {
 
-py::tuple sentence_spans_of(const std::vector<py::bytes>& texts, const std::optional<std::string>& language,
-                            bool newline_is_boundary, const std::optional<int>& threads) {
+py::tuple spans_of_views(const std::vector<std::string_view>& views, const std::optional<std::string>& language,
+                         bool newline_is_boundary, const std::optional<int>& threads) {
   const Language code = language_from_name(language ? language->c_str() : nullptr);
   check(!threads || *threads >= 1, "threads", "must be at least 1");
-  std::vector<std::string_view> views;
-  for (const auto& text : texts) views.emplace_back(text);
   const auto n = static_cast<int64_t>(views.size());
   std::vector<std::vector<Span>> found(views.size());
   std::vector<int64_t> offsets(views.size() + 1, 0), flat;
@@ -36,9 +35,23 @@ py::tuple sentence_spans_of(const std::vector<py::bytes>& texts, const std::opti
   return py::make_tuple(take(std::move(flat)).reshape({rows, py::ssize_t{2}}), take(std::move(offsets)));
 }
 
+py::tuple sentence_spans_of(const std::vector<py::bytes>& texts, const std::optional<std::string>& language,
+                            bool newline_is_boundary, const std::optional<int>& threads) {
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  return spans_of_views(views, language, newline_is_boundary, threads);
+}
+
 }  // namespace
 
 void bind_sentences(py::module_& m) {
+  m.def(
+      "sentence_spans",
+      [](const Texts& texts, const std::optional<std::string>& language, bool newline_is_boundary,
+         const std::optional<int>& threads) {
+        return spans_of_views(texts.views(), language, newline_is_boundary, threads);
+      },
+      py::arg("texts"), py::arg("language") = py::none(), py::arg("newline_is_boundary") = false,
+      py::arg("threads") = py::none());
   m.def("sentence_spans", &sentence_spans_of, py::arg("texts"), py::arg("language") = py::none(),
         py::arg("newline_is_boundary") = false, py::arg("threads") = py::none(),
         "Sentences of UTF-8 texts: (byte spans int64 [n, 2], document offsets int64 [len(texts) + 1]).");

@@ -100,6 +100,17 @@ Texts::Texts(const py::sequence& strings) {
 
 Texts::~Texts() = default;
 
+std::unique_ptr<Texts> Texts::part(int64_t begin, int64_t end) const {
+  if (begin < 0 || begin > end || end > size()) throw py::index_error("part is outside the batch");
+  if (!owned_.empty()) throw py::value_error("part takes a batch made from Arrow");
+  std::unique_ptr<Texts> texts(new Texts());
+  texts->views_.assign(views_.begin() + begin, views_.begin() + end);
+  texts->ascii_.assign(ascii_.begin() + begin, ascii_.begin() + end);
+  if (!strings_.empty()) texts->strings_.assign(strings_.begin() + begin, strings_.begin() + end);
+  texts->kept_ = kept_;
+  return texts;
+}
+
 std::unique_ptr<Texts> Texts::from_arrow(const py::object& source) {
   std::unique_ptr<Texts> texts(new Texts());
   if (py::hasattr(source, "__arrow_c_array__")) {

@@ -21,6 +21,8 @@ class Texts {
   explicit Texts(const py::sequence& strings);
   // Any object with __arrow_c_stream__ or __arrow_c_array__ that holds (large) UTF-8 strings.
   static std::unique_ptr<Texts> from_arrow(const py::object& source);
+  // Documents [begin, end) of a batch made from Arrow, which shares its memory.
+  std::unique_ptr<Texts> part(int64_t begin, int64_t end) const;
   ~Texts();
   Texts(const Texts&) = delete;
   Texts& operator=(const Texts&) = delete;

@@ -19,6 +19,9 @@ class Measure {
   virtual int64_t reach(int64_t start, int64_t tokens) const = 0;
   // The smallest token start with size(start, end) <= tokens.
   virtual int64_t back(int64_t end, int64_t tokens) const = 0;
+  // Tokens that start in [start, end), and whether `at` is inside a token: size(a, b) = starts(a, b) + inside(a).
+  virtual int64_t starts(int64_t start, int64_t end) const { return size(start, end); }
+  virtual int64_t inside(int64_t) const { return 0; }
   // Tokens of [start, end) tokenised alone.
   virtual int64_t count(int64_t start, int64_t end) const { return size(start, end); }
 
@@ -60,6 +63,8 @@ class TokenMeasure : public Measure {
   int64_t size(int64_t start, int64_t end) const override { return index_.size(start, end); }
   int64_t reach(int64_t start, int64_t tokens) const override { return index_.reach(start, tokens); }
   int64_t back(int64_t end, int64_t tokens) const override { return index_.back(end, tokens); }
+  int64_t starts(int64_t start, int64_t end) const override { return index_.starts(start, end); }
+  int64_t inside(int64_t at) const override { return index_.inside(at); }
   int64_t count(int64_t start, int64_t end) const override { return index_.count(text_, start, end, counter_); }
   int64_t last_word(int64_t low, int64_t high) const override { return index_.last_word(low, high); }
   int64_t first_word(int64_t low, int64_t high) const override { return index_.first_word(low, high); }

@@ -65,4 +65,16 @@ void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t 
   }
 }
 
+void to_bytes(const char* text, int64_t size, int64_t* positions, int64_t n) {
+  int64_t at = 0, code_points = 0;
+  for (int64_t i = 0; i < n; i++) {
+    while (at < size && code_points < positions[i]) {
+      at++;
+      while (at < size && is_continuation(text[at])) at++;
+      code_points++;
+    }
+    positions[i] = at;
+  }
+}
+
 }  // namespace rc

@@ -46,5 +46,7 @@ bool all_ascii(const char* text, int64_t size);
 
 // Byte positions (in increasing order) to code point positions, in place, in one pass over the text.
 void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t n);
+// And back.
+void to_bytes(const char* text, int64_t size, int64_t* positions, int64_t n);
 
 }  // namespace rc

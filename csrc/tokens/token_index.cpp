@@ -99,14 +99,13 @@ int64_t TokenIndex::extras(int64_t start, int64_t end) const {
   return std::lower_bound(extra_.begin(), extra_.end(), end) - std::lower_bound(extra_.begin(), extra_.end(), start);
 }
 
-int64_t TokenIndex::size(int64_t start, int64_t end) const {
-  if (start >= end) return 0;
-  return count_bits(tokens_, start, end) + !is_token(start) + extras(start, end);
+int64_t TokenIndex::starts(int64_t start, int64_t end) const {
+  return count_bits(tokens_, start, end) + extras(start, end);
 }
 
 int64_t TokenIndex::reach(int64_t start, int64_t tokens) const {
   if (start >= bytes_) return bytes_;
-  int64_t left = tokens - !is_token(start);
+  int64_t left = tokens - inside(start);
   if (left < 0) return start;
   for (auto x = std::lower_bound(extra_.begin(), extra_.end(), start); x != extra_.end(); ++x) {
     const int64_t upto = count_bits(tokens_, start, *x + 1);

@@ -30,8 +30,12 @@ class TokenIndex {
   // Word starts by white space, for tokenizers that do not tell their words.
   void add_words_by_space(std::string_view text);
 
+  // Tokens that start in [start, end).
+  int64_t starts(int64_t start, int64_t end) const;
+  // 1 if `at`, where no white space is, lies inside a token.
+  int64_t inside(int64_t at) const { return at < bytes_ && !is_token(at); }
   // Tokens that overlap [start, end). A start inside a token counts that token.
-  int64_t size(int64_t start, int64_t end) const;
+  int64_t size(int64_t start, int64_t end) const { return start < end ? starts(start, end) + inside(start) : 0; }
   // The largest end with size(start, end) <= tokens.
   int64_t reach(int64_t start, int64_t tokens) const;
   // The smallest token start with size(start, end) <= tokens; end itself if there is none.

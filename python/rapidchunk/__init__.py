@@ -1,5 +1,21 @@
-"""Native chunking of documents for retrieval."""
+"""Native chunking of documents for retrieval: exact spans, hard token limits, semantic boundaries, vectors."""
 
 from rapidchunk._version import __version__
+from rapidchunk.chunkers import Chunker, RecursiveChunker, SemanticChunker, SentenceChunker, TokenChunker
+from rapidchunk.chunks import Chunk, Chunks, ChunkStream
+from rapidchunk.sentences import sentence_spans
+from rapidchunk.tokenizers import as_tokenizer
 
-__all__ = ["__version__"]
+__all__ = [
+    "Chunk",
+    "ChunkStream",
+    "Chunker",
+    "Chunks",
+    "RecursiveChunker",
+    "SemanticChunker",
+    "SentenceChunker",
+    "TokenChunker",
+    "__version__",
+    "as_tokenizer",
+    "sentence_spans",
+]

@@ -1,0 +1,227 @@
+"""What all chunkers share: the call, the checks of parameters, batches and streams."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from rapidchunk import _core
+from rapidchunk.chunks import COLUMNS, Chunks, ChunkStream, join_columns
+from rapidchunk.tokenizers import Tokenizer, as_tokenizer
+
+__all__ = ["Chunker"]
+
+# Documents are worked on in batches of about this much text: enough to keep all threads busy, little enough that what is
+# kept for a batch (token positions, UTF-8 copies) stays small beside the documents.
+BATCH_BYTES = 8 << 20
+
+Progress = Callable[[int, "int | None"], object]
+
+
+class Chunker(ABC):
+    """A strategy. Immutable, thread-safe and picklable; call it with a text or with many.
+
+    Args:
+        max_tokens: the most tokens that a chunk's own text may have, special tokens counted.
+        min_tokens: chunks smaller than this are avoided as long as none gets larger than `max_tokens`.
+        overlap: the most tokens that a chunk may repeat of the one before, in whole units.
+        tokenizer: see `rapidchunk.tokenizers.as_tokenizer`. Default: BERT's uncased WordPiece.
+    """
+
+    def __init__(self, max_tokens: int, min_tokens: int, overlap: int, tokenizer: Any) -> None:
+        self.tokenizer: Tokenizer = as_tokenizer(tokenizer)
+        special = self.tokenizer.special_tokens
+        self.max_tokens = whole_number("max_tokens", max_tokens, 1)
+        if self.max_tokens <= special:
+            raise ValueError(f"max_tokens must be more than the tokenizer's {special} special tokens, not {max_tokens}")
+        if self.tokenizer.name == "bytes" and self.max_tokens < 4:
+            raise ValueError(
+                f"max_tokens must be at least 4 bytes, the size of the largest character, not {max_tokens}"
+            )
+        self.min_tokens = whole_number("min_tokens", min_tokens, 0)
+        if self.min_tokens > self.max_tokens:
+            raise ValueError(f"min_tokens must be at most max_tokens ({max_tokens}), not {min_tokens}")
+        self.overlap = whole_number("overlap", overlap, 0)
+        if self.overlap >= self.max_tokens - special:
+            room = f"max_tokens ({max_tokens})" + (f" less {special} special tokens" if special else "")
+            raise ValueError(f"overlap must be less than {room}, not {overlap}")
+
+    @overload
+    def __call__(self, texts: Iterator[str], *, ids: Any = None, progress: Progress | None = None) -> ChunkStream: ...
+    @overload
+    def __call__(self, texts: Any, *, ids: Any = None, progress: Progress | None = None) -> Chunks: ...
+    def __call__(self, texts: Any, *, ids: Any = None, progress: Progress | None = None) -> Chunks | ChunkStream:
+        """Chunks a text or many.
+
+        Args:
+            texts: a str; a list, tuple, NumPy array or pandas Series of str; a pyarrow string array, chunked array or anything
+                with the Arrow PyCapsule interface (not copied); or an iterator of str.
+            ids: an id for the text, or one for each text; every chunk carries its document's id.
+            progress: called with (documents done, documents in all or None) after each batch.
+
+        Returns:
+            `Chunks`; for an iterator a `ChunkStream`, which reads documents as chunks are asked for, in bounded memory.
+
+        Raises:
+            ValueError: a text is not a str, or `ids` has another length.
+        """
+        if isinstance(texts, str):
+            return self._chunk_all(_Batch([texts]), None if ids is None else [ids], progress)
+        if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
+            return self._chunk_all(_Batch(_core.Texts.from_arrow(texts)), _as_ids(ids), progress)
+        if isinstance(texts, (bytes, bytearray, memoryview, Mapping)) or not isinstance(texts, Iterable):
+            raise ValueError(f"texts must be a str or many of them, not {type(texts).__name__}")
+        if isinstance(texts, Iterator):
+            return ChunkStream(self._stream(texts, ids, progress))
+        if hasattr(texts, "tolist"):  # NumPy array, pandas Series
+            texts = texts.tolist()
+        return self._chunk_all(_Batch(list(texts)), _as_ids(ids), progress)
+
+    async def acall(self, texts: Any, **options: Any) -> Any:
+        """The call in a worker thread, so that an event loop goes on meanwhile (kernels and encoders release the GIL)."""
+        return await asyncio.to_thread(self, texts, **options)
+
+    @abstractmethod
+    def _chunk(self, texts: _core.Texts) -> Chunks:
+        """Chunks one batch, documents numbered from 0."""
+
+    def _chunk_all(self, batch: _Batch, ids: list[Any] | None, progress: Progress | None) -> Chunks:
+        if ids is not None and len(ids) != len(batch):
+            raise ValueError(f"ids has {len(ids)} entries for {len(batch)} texts")
+        batch.check()
+        parts: list[Chunks] = []
+        bases: list[int] = []
+        report: dict[str, int] = {}
+        for begin, end in batch.parts():
+            part = self._chunk(batch.texts(begin, end))
+            parts.append(part)
+            bases.append(begin)
+            for name, count in part.report.items():
+                report[name] = report.get(name, 0) + count
+            if progress is not None:
+                progress(end, len(batch))
+        return join_columns(parts, bases, batch.source, ids, report)
+
+    def _stream(self, texts: Iterator[str], ids: Any, progress: Progress | None) -> Iterator[Chunks]:
+        names = None if ids is None else iter(ids)
+        done = 0
+        pending: list[str] = []
+        size = 0
+
+        def flush() -> Chunks:
+            nonlocal done, pending, size
+            some = list(range(done, done + len(pending)))
+            if names is not None:
+                some = [name for _, name in zip(pending, names)]
+                if len(some) < len(pending):
+                    raise ValueError(f"ids has {done + len(some)} entries for at least {done + len(pending)} texts")
+            chunks = self._chunk_all(_Batch(pending), some, None)
+            done += len(pending)
+            pending, size = [], 0
+            if progress is not None:
+                progress(done, None)
+            return chunks
+
+        for text in texts:
+            if not isinstance(text, str):
+                number = done + len(pending)
+                raise ValueError(f"texts must be str; document {number} is {type(text).__name__}")
+            pending.append(text)
+            size += len(text)
+            if size >= BATCH_BYTES:
+                yield flush()
+        if pending:
+            yield flush()
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
+        return f"{type(self).__name__}({settings})"
+
+
+class _Batch:
+    """The documents of a call: a list of str, or views of an Arrow array."""
+
+    def __init__(self, source: list[str] | _core.Texts) -> None:
+        self.source = source
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def check(self) -> None:
+        if isinstance(self.source, list):
+            for number, text in enumerate(self.source):
+                if not isinstance(text, str):
+                    raise ValueError(f"texts must be str; document {number} is {type(text).__name__}")
+
+    def parts(self) -> Iterator[tuple[int, int]]:
+        """Runs of documents of about BATCH_BYTES."""
+        sizes = list(map(len, self.source)) if isinstance(self.source, list) else self.source.sizes().tolist()
+        begin = total = 0
+        for number, size in enumerate(sizes):
+            total += size
+            if total >= BATCH_BYTES:
+                yield begin, number + 1
+                begin, total = number + 1, 0
+        if begin < len(sizes):
+            yield begin, len(sizes)
+
+    def texts(self, begin: int, end: int) -> _core.Texts:
+        if isinstance(self.source, _core.Texts):
+            return self.source.part(begin, end)
+        return _core.Texts(self.source[begin:end])
+
+
+def _as_ids(ids: Any) -> list[Any] | None:
+    if ids is None:
+        return None
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        raise ValueError(f"ids must hold an id for each text, not {ids!r}")
+    return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """The value as int.
+
+    Raises:
+        ValueError: not a whole number, or below `least`.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
+    return int(value)
+
+
+def choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """The value, if it is one of the choices.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+    return str(value)
+
+
+def threads() -> int:
+    """Threads that a kernel may use: RAPIDCHUNK_THREADS, else the processors at hand."""
+    return _core.default_threads()
+
+
+def pack(
+    texts: _core.Texts, tokenizer: Tokenizer, measure: Any, levels: list[Any], *, max_tokens: int, min_tokens: int, overlap: int,
+    keep: str = "end",
+) -> Chunks:  # fmt: skip
+    """Runs the packing stage on a batch. Limits are the user's; the special tokens are taken off here."""
+    special = tokenizer.special_tokens
+    columns = _core.pack(
+        texts, measure, levels, keep=keep, max_tokens=max_tokens - special, min_tokens=max(min_tokens - special, 0),
+        overlap=overlap, threads=threads(),
+    )  # fmt: skip
+    table = dict(zip(COLUMNS, columns))
+    table["tokens"] += special
+    return Chunks(texts, table)

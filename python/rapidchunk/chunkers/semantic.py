@@ -1,0 +1,196 @@
+"""Semantic chunking: cut where the meaning changes from one sentence to the next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rapidchunk import _core
+from rapidchunk.chunkers.base import Chunker, choice, threads, whole_number
+from rapidchunk.chunkers.sentence import sentence_level
+from rapidchunk.chunks import Chunks
+from rapidchunk.kernels import cpu as kernels
+from rapidchunk.sentences import Splitter, byte_spans
+
+__all__ = ["SemanticChunker"]
+
+RULES = ("threshold", "percentile", "std", "interquartile", "gradient", "depth")
+
+
+class SemanticChunker(Chunker):
+    """Sentences, encoded once each, grouped so that chunks hold one topic within `min_tokens` and `max_tokens`.
+
+    Args:
+        encoder: see `rapidchunk.encoders.as_encoder`.
+        max_tokens, min_tokens, overlap, tokenizer: see `Chunker`.
+        threshold: boundary where the cosine of neighbouring sentences is at most this (-1 to 1).
+        percentile: where the distance is above this percentile (0 to 100) of the document's distances (LangChain's rule).
+        std: where the distance is this many standard deviations above the document's mean.
+        interquartile: where the distance is this many interquartile ranges above the mean.
+        gradient: where the change of distance is above this percentile (0 to 100).
+        depth: where the depth score (Hearst, TextTiling, 1997) is this many standard deviations above the mean.
+            At most one of these rules may be given.
+        method: "optimal": the best of all segmentations within the limits, by dynamic programming. Without a rule it maximises
+            how well the sentences of a chunk point in one direction (`rapidchunk.kernels.reference.directional_cuts`); with a
+            rule, boundaries are cut wherever the limits allow and forced cuts go to the weakest similarity.
+            "greedy": one pass, cutting at the rule's boundaries (default: percentile 90) as soon as `min_tokens` is reached.
+        block: compare blocks of this many sentences (rules only).
+        vectors: None; "mean": the token-weighted mean of the sentence vectors, free; "reencode": encode each chunk.
+        language, newline_is_boundary, splitter: see `SentenceChunker`.
+        batch_size: most texts in a call of a wrapped encoder or service.
+
+    Raises:
+        ValueError: a parameter is out of range; while chunking: the encoder gives too few, too many or not finite vectors.
+    """
+
+    def __init__(
+        self,
+        encoder: Any = None,
+        max_tokens: int = 250,
+        *,
+        min_tokens: int = 32,
+        overlap: int = 0,
+        tokenizer: Any = None,
+        threshold: float | None = None,
+        percentile: float | None = None,
+        std: float | None = None,
+        interquartile: float | None = None,
+        gradient: float | None = None,
+        depth: float | None = None,
+        method: str = "optimal",
+        block: int = 1,
+        vectors: str | None = None,
+        language: str | None = None,
+        newline_is_boundary: bool = False,
+        splitter: Splitter | None = None,
+        batch_size: int | None = None,
+    ) -> None:
+        from rapidchunk.encoders import as_encoder
+
+        super().__init__(
+            max_tokens, min(min_tokens, max_tokens) if min_tokens == 32 else min_tokens, overlap, tokenizer
+        )
+        given = dict(zip(RULES, (threshold, percentile, std, interquartile, gradient, depth)))
+        rules = {name: value for name, value in given.items() if value is not None}
+        if len(rules) > 1:
+            raise ValueError(f"{' and '.join(rules)} are both given; at most one rule may be")
+        for name, value in rules.items():
+            low, high = {"threshold": (-1, 1), "percentile": (0, 100), "gradient": (0, 100)}.get(name, (-1e6, 1e6))
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not low <= value <= high:
+                raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+        self.method = choice("method", method, ("optimal", "greedy"))
+        self.block = whole_number("block", block, 1)
+        if self.method == "greedy" and not rules:
+            rules = {"percentile": 90.0}
+        self.rule: tuple[str, float] | None = next(iter(rules.items()), None)
+        self.vectors = vectors if vectors is None else choice("vectors", vectors, ("mean", "reencode"))
+        self.language = language
+        self.newline_is_boundary = bool(newline_is_boundary)
+        self.splitter = splitter
+        _core.sentence_spans(_core.Texts([]), language, False)  # an unknown language is refused now
+        options = {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
+        self.encoder = as_encoder("minilm" if encoder is None else encoder, **options)
+
+    def _chunk(self, texts: _core.Texts) -> Chunks:
+        measure = self.tokenizer.measure(texts, threads())
+        room = self.max_tokens - self.tokenizer.special_tokens
+        spans, offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
+        sentences = len(spans)
+        spans, offsets, tokens = _core.split_spans(
+            texts, measure, spans, offsets, ["words"], max_tokens=room, threads=threads()
+        )
+        document = np.repeat(np.arange(len(texts)), np.diff(offsets))
+        report: dict[str, Any] = {}
+        vectors = self._encode(texts, document, spans, report)
+        first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
+        cuts = self._cuts(texts, spans, vectors, first, last, offsets)
+        ends = np.flatnonzero(cuts)
+        starts = np.append(0, ends[:-1] + 1) if len(ends) else ends
+        starts = self._with_overlap(starts, ends, first, last, document)
+
+        chunk_spans = np.stack([spans[starts, 0], spans[ends, 1]], axis=1) if len(ends) else spans[:0]
+        chunk_offsets = np.searchsorted(document[ends], np.arange(len(texts) + 1))
+        # Where the tokenizer counts a chunk alone higher than inside its document, the chunk may have to be cut once more.
+        chunk_spans, chunk_offsets, tokens = _core.split_spans(
+            texts, measure, np.ascontiguousarray(chunk_spans), chunk_offsets, [sentence_level(spans, offsets), "words"],
+            max_tokens=room, threads=threads(),
+        )  # fmt: skip
+        chunk_document = np.repeat(np.arange(len(texts)), np.diff(chunk_offsets))
+        columns = {
+            "document": chunk_document,
+            "byte_start": chunk_spans[:, 0],
+            "byte_end": chunk_spans[:, 1],
+            "start": _core.code_point_offsets(texts, chunk_document, np.ascontiguousarray(chunk_spans[:, 0])),
+            "end": _core.code_point_offsets(texts, chunk_document, np.ascontiguousarray(chunk_spans[:, 1])),
+            "tokens": tokens + self.tokenizer.special_tokens,
+        }
+        counts = {"split_sentences": len(report.get("split", ())) + max(len(spans) - sentences, 0)}
+        chunks = Chunks(texts, columns, report={name: count for name, count in counts.items() if count})
+        if self.vectors == "mean":
+            return chunks.replace(
+                vectors=_mean_vectors(chunk_document, chunk_spans, document, spans, last - first, vectors)
+            )
+        if self.vectors == "reencode":
+            return chunks.replace(vectors=self.encoder.encode(chunks.texts()))
+        return chunks
+
+    def _encode(
+        self, texts: _core.Texts, document: np.ndarray, spans: np.ndarray, report: dict[str, Any]
+    ) -> np.ndarray:
+        columns = [np.ascontiguousarray(spans[:, i]) for i in (0, 1)]
+        points = [_core.code_point_offsets(texts, document, column) for column in columns]
+        sentences = texts.slices(document, *points, *columns)
+        if not sentences:
+            return np.empty((0, 1), np.float32)
+        return self.encoder.encode(sentences, report=report)
+
+    def _cuts(
+        self,
+        texts: _core.Texts,
+        spans: np.ndarray,
+        vectors: np.ndarray,
+        first: np.ndarray,
+        last: np.ndarray,
+        offsets: np.ndarray,
+    ) -> np.ndarray:
+        special = self.tokenizer.special_tokens
+        low, high = max(self.min_tokens - special, 0), self.max_tokens - special
+        if self.rule is None:
+            prior = _core.breaks_before(texts, spans, offsets)
+            return kernels.directional_cuts(vectors, first, last, prior, offsets, low, high)
+        similarity = kernels.adjacent_similarity(vectors, offsets, self.block)
+        candidates = kernels.boundary_candidates(similarity, offsets, *self.rule)
+        if self.method == "greedy":
+            return kernels.greedy_cuts(similarity, candidates, first, last, offsets, low, high)
+        # A cut at a boundary is worth more than any similarity can cost; any other cut costs, and is made only if it must be.
+        ends = similarity == np.iinfo(np.int32).max
+        preferred = np.where(ends, similarity, similarity - (candidates.astype(np.int32) << 22))
+        return kernels.optimal_cuts(preferred.astype(np.int32), first, last, offsets, low, high, 1 << 20)
+
+    def _with_overlap(
+        self, starts: np.ndarray, ends: np.ndarray, first: np.ndarray, last: np.ndarray, document: np.ndarray
+    ) -> np.ndarray:
+        """Moves the start of each chunk back over whole sentences of the one before, as far as both limits allow."""
+        if not self.overlap or len(starts) < 2:
+            return starts
+        room = self.max_tokens - self.tokenizer.special_tokens
+        # Ranks of all documents on one rising scale, so that one search serves all chunks.
+        base = document * (int(last.max()) + room + self.overlap + 1)
+        least = np.maximum(last[ends] + base[ends] - room, last[starts - 1] + base[starts - 1] - self.overlap)
+        earlier = np.searchsorted(first + base, least)
+        same = np.append(False, document[starts[1:]] == document[ends[:-1]])
+        earlier = np.maximum(earlier, np.append(0, starts[:-1] + 1))
+        return np.where(same, np.minimum(earlier, starts), starts)
+
+
+def _mean_vectors(
+    chunk_document: np.ndarray, chunk_spans: np.ndarray, document: np.ndarray, spans: np.ndarray, tokens: np.ndarray,
+    vectors: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Token-weighted mean of the sentence vectors that overlap each chunk, L2-normalised: float32 [chunks, dim]."""
+    step = int(spans.max(initial=0)) + 1
+    low = np.searchsorted(spans[:, 1] + document * step, chunk_spans[:, 0] + chunk_document * step, side="right")
+    high = np.searchsorted(spans[:, 0] + document * step, chunk_spans[:, 1] + chunk_document * step)
+    weighted = np.ascontiguousarray(vectors * np.maximum(tokens, 1)[:, None].astype(np.float32))
+    return kernels.pool_spans(weighted, low, high)

@@ -1,0 +1,375 @@
+"""Chunks: the columns that every chunker returns, and their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from rapidchunk import _core
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+__all__ = ["Chunk", "ChunkStream", "Chunks"]
+
+COLUMNS = ("document", "start", "end", "byte_start", "byte_end", "tokens")
+
+
+class Chunk:
+    """One row of `Chunks`; nothing is copied before it is asked for."""
+
+    __slots__ = ("_chunks", "_row")
+
+    def __init__(self, chunks: Chunks, row: int) -> None:
+        self._chunks = chunks
+        self._row = row
+
+    @property
+    def text(self) -> str:
+        """The chunk's own text: ``document_text[start:end]``."""
+        return self._chunks._text(self._row)
+
+    @property
+    def start(self) -> int:
+        """First character (code point) in the document."""
+        return int(self._chunks.start[self._row])
+
+    @property
+    def end(self) -> int:
+        """One past the last character (code point) in the document."""
+        return int(self._chunks.end[self._row])
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the chunk's text alone, special tokens included."""
+        return int(self._chunks.tokens[self._row])
+
+    @property
+    def document(self) -> Any:
+        """The id that the caller gave the document, else its number in the batch."""
+        return self._chunks.document_id(int(self._chunks.document[self._row]))
+
+    @property
+    def index(self) -> int:
+        """The chunk's number in its document, from 0."""
+        return int(self._chunks.index[self._row])
+
+    @property
+    def vector(self) -> np.ndarray | None:
+        vectors = self._chunks.vectors
+        return None if vectors is None else vectors[self._row]
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The further columns of this row (heading path, page, ... as the strategy gives them)."""
+        return {name: column[self._row] for name, column in self._chunks.extra.items()}
+
+    def __repr__(self) -> str:
+        text = self.text
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        return f"Chunk({self.document!r}, {self.start}:{self.end}, {self.tokens} tokens, {shown!r})"
+
+
+class Chunks:
+    """Chunks of one or more documents, as columns.
+
+    Attributes:
+        document: int64 [n], the number of the document in the batch.
+        start, end: int64 [n], code points, half open: ``text[start:end]`` is the chunk.
+        byte_start, byte_end: int64 [n], the same span in the document's UTF-8.
+        tokens: int64 [n], tokens of the chunk's text alone, special tokens included.
+        index: int64 [n], the chunk's number in its document.
+        vectors: float32 [n, dim] or None.
+        extra: further columns by name, each of length n.
+        report: counts of what was noteworthy (``split_sentences``: sentences longer than the maximum or the encoder's
+            window, cut into parts).
+    """
+
+    def __init__(
+        self,
+        source: Sequence[str] | _core.Texts,
+        columns: Mapping[str, np.ndarray],
+        *,
+        ids: Sequence[Any] | None = None,
+        vectors: np.ndarray | None = None,
+        extra: Mapping[str, Sequence[Any]] | None = None,
+        report: Mapping[str, int] | None = None,
+    ) -> None:
+        self._source = source
+        self._columns = {name: np.ascontiguousarray(columns[name], np.int64) for name in COLUMNS}
+        self._index: np.ndarray | None = columns.get("index")
+        self.ids = ids
+        self.vectors = vectors
+        self.extra: dict[str, Sequence[Any]] = dict(extra or {})
+        self.report: dict[str, int] = dict(report or {})
+
+    document = property(lambda self: self._columns["document"])
+    start = property(lambda self: self._columns["start"])
+    end = property(lambda self: self._columns["end"])
+    byte_start = property(lambda self: self._columns["byte_start"])
+    byte_end = property(lambda self: self._columns["byte_end"])
+    tokens = property(lambda self: self._columns["tokens"])
+
+    @property
+    def index(self) -> np.ndarray:
+        if self._index is None:
+            document = self.document
+            first = np.searchsorted(document, document)
+            self._index = np.arange(len(document)) - first
+        return self._index
+
+    @property
+    def documents(self) -> int:
+        """The number of documents in the batch, those without chunks included."""
+        return len(self._source)
+
+    def document_id(self, document: int) -> Any:
+        return document if self.ids is None else self.ids[document]
+
+    def document_text(self, document: int) -> str:
+        """The text that the spans of a document refer to."""
+        return self._source[document]
+
+    def texts(self) -> list[str]:
+        """The text of every chunk."""
+        if isinstance(self._source, _core.Texts):
+            return self._source.slices(self.document, self.start, self.end, self.byte_start, self.byte_end)
+        source = self._source
+        rows = zip(self.document.tolist(), self.start.tolist(), self.end.tolist())
+        return [source[document][start:end] for document, start, end in rows]
+
+    def _text(self, row: int) -> str:
+        document, start, end = int(self.document[row]), int(self.start[row]), int(self.end[row])
+        if isinstance(self._source, _core.Texts):
+            return self._source.slice(document, start, end, int(self.byte_start[row]), int(self.byte_end[row]))
+        return self._source[document][start:end]
+
+    def of_document(self, document: Any) -> Chunks:
+        """The chunks of one document, given by its id or, where the batch has no ids, by its number.
+
+        Raises:
+            KeyError: no such document.
+        """
+        if self.ids is not None:
+            try:
+                number = list(self.ids).index(document)
+            except ValueError:
+                raise KeyError(document) from None
+        else:
+            number = int(document)
+            if not 0 <= number < self.documents:
+                raise KeyError(document)
+        low, high = np.searchsorted(self.document, [number, number + 1])
+        return self[int(low) : int(high)]
+
+    def __len__(self) -> int:
+        return len(self.document)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return (Chunk(self, row) for row in range(len(self)))
+
+    @overload
+    def __getitem__(self, item: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, item: slice | np.ndarray) -> Chunks: ...
+    def __getitem__(self, item: Any) -> Chunk | Chunks:
+        if isinstance(item, (int, np.integer)):
+            row = int(item) + (len(self) if item < 0 else 0)
+            if not 0 <= row < len(self):
+                raise IndexError(f"chunk {item} of {len(self)}")
+            return Chunk(self, row)
+        columns = {name: column[item] for name, column in self._columns.items()}
+        columns["index"] = self.index[item]
+        rows = range(len(self))[item] if isinstance(item, slice) else np.arange(len(self))[item].tolist()
+        return Chunks(
+            self._source,
+            columns,
+            ids=self.ids,
+            vectors=None if self.vectors is None else self.vectors[item],
+            extra={
+                name: column[item] if isinstance(column, np.ndarray) else [column[row] for row in rows]
+                for name, column in self.extra.items()
+            },
+            report=self.report,
+        )
+
+    def replace(self, *, vectors: np.ndarray | None = None, **extra: Sequence[Any]) -> Chunks:
+        """The same chunks with other vectors or further columns.
+
+        Raises:
+            ValueError: a column's length is not the number of chunks.
+        """
+        for name, column in {**extra, **({} if vectors is None else {"vectors": vectors})}.items():
+            if len(column) != len(self):
+                raise ValueError(f"{name} has {len(column)} rows for {len(self)} chunks")
+        return Chunks(
+            self._source,
+            {**self._columns, "index": self.index},
+            ids=self.ids,
+            vectors=self.vectors if vectors is None else vectors,
+            extra={**self.extra, **extra},
+            report=self.report,
+        )
+
+    def encode(self, encoder: Any, **options: Any) -> Chunks:
+        """The same chunks with a vector for each, encoded from the chunk's text. See `rapidchunk.encoders.as_encoder`."""
+        from rapidchunk.encoders import as_encoder
+
+        return self.replace(vectors=as_encoder(encoder).encode(self.texts(), **options))
+
+    def with_pages(self, separator: str = "\f") -> Chunks:
+        """Adds the columns page_start and page_end (from 1), counting the separators in the document's text.
+
+        Raises:
+            ValueError: `separator` is empty.
+        """
+        if not separator:
+            raise ValueError("separator must not be empty")
+        first, last = np.ones(len(self), np.int64), np.ones(len(self), np.int64)
+        for document in np.unique(self.document):
+            breaks, text = [], self.document_text(int(document))
+            at = text.find(separator)
+            while at >= 0:
+                breaks.append(at + len(separator))
+                at = text.find(separator, at + len(separator))
+            low, high = np.searchsorted(self.document, [document, document + 1])
+            first[low:high] = 1 + np.searchsorted(breaks, self.start[low:high], side="right")
+            last[low:high] = 1 + np.searchsorted(breaks, self.end[low:high] - 1, side="right")
+        return self.replace(page_start=first, page_end=last)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A table of document (id or number), index, start, end, byte_start, byte_end, tokens, text, the further columns and
+        vector (a fixed-size list of float32), if there are vectors."""
+        pa = _pyarrow()
+        numbers = self.document
+        columns: dict[str, Any] = {
+            "document": pa.array(numbers if self.ids is None else [self.ids[d] for d in numbers.tolist()]),
+            "index": self.index,
+            **{name: self._columns[name] for name in COLUMNS[1:]},
+            "text": pa.array(self.texts(), pa.large_string()),
+        }
+        for name, column in self.extra.items():
+            columns[name] = pa.array(column)
+        if self.vectors is not None:
+            flat = pa.array(np.ascontiguousarray(self.vectors, np.float32).ravel())
+            columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1])
+        return pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The columns of `to_arrow` as a pandas DataFrame (pandas must be installed)."""
+        import pandas as pd
+
+        numbers = self.document
+        frame = pd.DataFrame(
+            {
+                "document": numbers if self.ids is None else [self.ids[d] for d in numbers.tolist()],
+                "index": self.index,
+                **{name: self._columns[name] for name in COLUMNS[1:]},
+                "text": self.texts(),
+                **{name: list(column) for name, column in self.extra.items()},
+            }
+        )
+        if self.vectors is not None:
+            frame["vector"] = list(self.vectors)
+        return frame
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if isinstance(self._source, _core.Texts):
+            state["_source"] = [self._source[i] for i in range(len(self._source))]
+        return state
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"Chunks(0 chunks of {self.documents} documents)"
+        sizes = self.tokens
+        plural = "document" if self.documents == 1 else "documents"
+        lines = [
+            f"Chunks({len(self)} chunks of {self.documents} {plural}, tokens {sizes.min()}-{sizes.max()}, "
+            f"mean {sizes.mean():.1f}{'' if self.vectors is None else f', vectors {self.vectors.shape[1]}-d'})"
+        ]
+        shown = range(len(self)) if len(self) <= 6 else [0, 1, 2, -1]
+        for row in shown:
+            if row == -1:
+                lines.append("  ...")
+            lines.append(f"  {self[row]!r}")
+        return "\n".join(lines)
+
+
+class ChunkStream:
+    """The chunks of an iterator of documents, made as they are asked for: iterate for rows, `batches()` for `Chunks` of some
+    megabytes of text each, `collect()` for all in one `Chunks`. Documents are read once, in bounded memory."""
+
+    def __init__(self, batches: Iterator[Chunks]) -> None:
+        self._batches = batches
+
+    def batches(self) -> Iterator[Chunks]:
+        return self._batches
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for batch in self._batches:
+            yield from batch
+
+    def collect(self) -> Chunks:
+        return concatenate(list(self._batches))
+
+
+def concatenate(parts: Sequence[Chunks]) -> Chunks:
+    """Batches of documents one after the other, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    source: list[str] = []
+    ids: list[Any] = []
+    report: dict[str, int] = {}
+    bases = []
+    for part in parts:
+        bases.append(len(source))
+        source.extend(part.document_text(i) for i in range(part.documents))
+        ids.extend(part.document_id(i) if part.ids is not None else bases[-1] + i for i in range(part.documents))
+        for name, count in part.report.items():
+            report[name] = report.get(name, 0) + count
+    return join_columns(parts, bases, source, ids if any(part.ids is not None for part in parts) else None, report)
+
+
+def join_columns(
+    parts: Sequence[Chunks],
+    bases: Sequence[int],
+    source: Sequence[str] | _core.Texts,
+    ids: Sequence[Any] | None,
+    report: Mapping[str, int],
+) -> Chunks:
+    """Columns of parts whose documents are numbered from `bases`, over one source."""
+
+    def join(name: str) -> np.ndarray:
+        columns = [part._columns[name] + (base if name == "document" else 0) for part, base in zip(parts, bases)]
+        return np.concatenate(columns) if columns else np.empty(0, np.int64)
+
+    names = parts[0].extra if parts else {}
+    vectors = [part.vectors for part in parts if part.vectors is not None and len(part)]
+    return Chunks(
+        source,
+        {name: join(name) for name in COLUMNS},
+        ids=ids,
+        vectors=np.concatenate(vectors) if vectors else None,
+        extra={
+            name: np.concatenate([part.extra[name] for part in parts])
+            if isinstance(parts[0].extra[name], np.ndarray)
+            else [value for part in parts for value in part.extra[name]]
+            for name in names
+        },
+        report=report,
+    )
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("Arrow export needs pyarrow: pip install rapidchunk[arrow]") from error
+    return pyarrow
