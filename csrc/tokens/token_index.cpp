@@ -144,7 +144,7 @@ int64_t TokenIndex::count(std::string_view text, int64_t start, int64_t end, con
   if (start >= end) return 0;
   const auto alone = [&](int64_t a, int64_t b) { return a < b ? counter(text.substr(a, b - a)) : 0; };
   switch (additivity_) {
-    case Additivity::always: return size(start, end);
+    case Additivity::always: return size(skip_space(text.data(), start, end), end);  // white space is no token
     case Additivity::words: {
       const bool ends_word = end == bytes_ || is_word(end) || is_space(decode(text.data(), bytes_, end).value);
       return is_word(start) && ends_word ? size(start, end) : alone(start, end);

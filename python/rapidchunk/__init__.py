@@ -1,7 +1,14 @@
 """Native chunking of documents for retrieval: exact spans, hard token limits, semantic boundaries, vectors."""
 
 from rapidchunk._version import __version__
-from rapidchunk.chunkers import Chunker, RecursiveChunker, SemanticChunker, SentenceChunker, TokenChunker
+from rapidchunk.chunkers import (
+    Chunker,
+    MarkdownChunker,
+    RecursiveChunker,
+    SemanticChunker,
+    SentenceChunker,
+    TokenChunker,
+)
 from rapidchunk.chunks import Chunk, Chunks, ChunkStream
 from rapidchunk.sentences import sentence_spans
 from rapidchunk.tokenizers import as_tokenizer
@@ -11,6 +18,7 @@ __all__ = [
     "ChunkStream",
     "Chunker",
     "Chunks",
+    "MarkdownChunker",
     "RecursiveChunker",
     "SemanticChunker",
     "SentenceChunker",

@@ -1,0 +1,179 @@
+"""Markdown, cut where its author cut it: at headings, then blocks, then whatever is inside of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from rapidchunk import _core
+from rapidchunk.chunkers.base import Chunker
+from rapidchunk.chunks import COLUMNS, Chunks
+
+__all__ = ["MarkdownChunker"]
+
+# What the context of a piece repeats (csrc/structure/markdown_chunks.h).
+_NOTHING, _TABLE_HEADER, _FENCES, _CLOSING_FENCE, _OPENING_FENCE = range(5)
+
+
+class MarkdownChunker(Chunker):
+    """One chunk a section, as far as it fits; longer sections are cut between blocks, then between list items and
+    paragraphs within, rows of tables and lines of code, sentences, lines, words.
+
+    CommonMark with pipe tables, front matter, display math and footnotes. A heading in a block quote or list item
+    begins no section. A section without text of its own goes with the next one. A table or fenced code block that fits
+    is whole; one that does not is cut between rows or lines only, unless a single one is too long, and the context of
+    its pieces repeats the header rows or the fences.
+
+    Further columns of the result:
+        headings: list of str, the titles of the sections that hold all of the chunk's text, outermost first.
+        context: str, the text to embed: the heading path (with `prepend_headings`; headings that are in the text
+            already are left out), the repeated table header or fences, and the chunk's text. At most `max_tokens` too:
+            where the path would take more than half of them, its outermost titles are left out.
+
+    Args:
+        max_tokens, min_tokens, overlap, tokenizer: see `Chunker`. Chunks under `min_tokens` are merged, by preference
+            with a neighbour that has the same parent. There is no overlap between sections, rows or lines of code.
+        heading_levels: the levels (1 to 6) of headings that begin a section.
+        keep_headings: False: a chunk's text begins after the heading of its section, which is only in `headings`. (The
+            heading of a section with neither text nor subsections stays.)
+        prepend_headings: begin `context` with the heading path.
+        within: the chunker for text that is too long between headings, long tables and long code, in place of cuts at
+            blocks. Its max_tokens may not be larger, and it must count tokens alike.
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+
+    def __init__(
+        self,
+        max_tokens: int = 512,
+        overlap: int = 0,
+        tokenizer: Any = None,
+        *,
+        min_tokens: int = 0,
+        heading_levels: Iterable[int] = (1, 2, 3, 4, 5, 6),
+        keep_headings: bool = True,
+        prepend_headings: bool = False,
+        within: Chunker | None = None,
+    ) -> None:
+        super().__init__(max_tokens, min_tokens, overlap, tokenizer)
+        try:
+            self.heading_levels = tuple(sorted(set(heading_levels)))
+        except TypeError:
+            raise ValueError(f"heading_levels must hold levels from 1 to 6, not {heading_levels!r}") from None
+        if not all(type(level) is int and 1 <= level <= 6 for level in self.heading_levels):
+            raise ValueError(f"heading_levels must hold levels from 1 to 6, not {heading_levels!r}")
+        self.keep_headings = bool(keep_headings)
+        self.prepend_headings = bool(prepend_headings)
+        self.within = within
+        if within is not None:
+            if not isinstance(within, Chunker):
+                raise ValueError(f"within must be a chunker, not {within!r}")
+            if within.max_tokens > self.max_tokens:
+                raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {max_tokens} here")
+            if repr(within.tokenizer) != repr(self.tokenizer):
+                raise ValueError(f"within must count tokens with {self.tokenizer!r}, not {within.tokenizer!r}")
+        self._joint = self._joint_tokens() if prepend_headings else 0
+
+    def _joint_tokens(self) -> int:
+        """Tokens that what stands between two titles, or between path and text, takes at most."""
+        special = self.tokenizer.special_tokens
+        a, b, inline, block = (int(n) - special for n in self.tokenizer.count(["a", "b", "a > b", "a\n\nb"]))
+        return max(inline - a - b, block - a - b, 0)
+
+    def _chunk(self, texts: _core.Texts) -> Chunks:
+        special = self.tokenizer.special_tokens
+        found = _core.markdown_chunks(
+            texts,
+            self.tokenizer.measure(texts, _core.default_threads()),
+            max_tokens=self.max_tokens - special,
+            min_tokens=max(self.min_tokens - special, 0),
+            overlap=self.overlap,
+            keep_headings=self.keep_headings,
+            reserve_headings=self.prepend_headings,
+            joint=self._joint,
+            defer=self.within is not None,
+            heading_levels=sum(1 << level for level in self.heading_levels),
+            threads=_core.default_threads(),
+        )
+        found["tokens"] += special
+        if self.within is not None and found["deferred"].any():
+            self._fill_in(texts, found, self.within)
+        chunks = Chunks(texts, {name: found[name] for name in COLUMNS})
+        paths = _paths(found["section_parent"].tolist(), found["titles"])
+        sections = found["section"].tolist()
+        headings = [[found["titles"][s] for s in paths[section]] for section in sections]
+        context = self._contexts(texts, found, chunks.texts(), [paths[section] for section in sections])
+        return chunks.replace(headings=headings, context=context)
+
+    def _fill_in(self, texts: _core.Texts, found: dict[str, Any], within: Chunker) -> None:
+        """Puts the chunks that `within` makes of the deferred rows in their place."""
+        rows = np.flatnonzero(found["deferred"])
+        names = ("document", "start", "end", "byte_start", "byte_end")
+        inner = within(texts.slices(*(np.ascontiguousarray(found[name][rows]) for name in names)))
+        of = rows[inner.document]  # the deferred row of each new chunk
+        kept = np.flatnonzero(~found["deferred"].astype(bool))
+        order = np.argsort(np.concatenate([kept, of]), kind="stable")
+        new = {
+            "start": inner.start + found["start"][of],
+            "end": inner.end + found["start"][of],
+            "byte_start": inner.byte_start + found["byte_start"][of],
+            "byte_end": inner.byte_end + found["byte_start"][of],
+            "tokens": inner.tokens,
+        }
+        per_chunk = (*COLUMNS, "section", "repeat", "repeat_start", "repeat_end", "deferred")
+        for name in per_chunk:
+            added = new[name] if name in new else found[name][of]
+            found[name] = np.concatenate([found[name][kept], added])[order]
+
+    def _contexts(
+        self, texts: _core.Texts, found: dict[str, Any], own: list[str], paths: list[tuple[int, ...]]
+    ) -> list[str]:
+        """The text to embed of every chunk, within `max_tokens`."""
+        title_end, titles = found["title_end"].tolist(), found["titles"]
+        starts, repeats = found["byte_start"].tolist(), found["repeat"].tolist()
+        contexts = list(own)
+        # Rows where the context is more than the text, with the parts before and after and the titles that go first.
+        more: dict[int, tuple[list[str], str, str]] = {}
+        for row in range(len(own)):
+            before = [titles[s] for s in paths[row] if title_end[s] <= starts[row]] if self.prepend_headings else []
+            opening, closing = self._repeated(texts, found, row) if repeats[row] else ("", "")
+            if before or opening or closing:
+                more[row] = before, opening, closing
+        while more:
+            for row, (before, opening, closing) in more.items():
+                path = " > ".join(before) + "\n\n" if before else ""
+                contexts[row] = f"{path}{opening}{own[row]}{closing}"
+            sizes = self.tokenizer.count([contexts[row] for row in more])
+            large = [row for row, size in zip(more, sizes.tolist()) if size > self.max_tokens]
+            more = {row: (more[row][0][1:], more[row][1], more[row][2]) for row in large if more[row][0]}
+            for row in large:
+                if row not in more:  # no path is left to leave out: the repeated rows or fences do not fit
+                    contexts[row] = own[row]
+        return contexts
+
+    def _repeated(self, texts: _core.Texts, found: dict[str, Any], row: int) -> tuple[str, str]:
+        """What the context of a piece of a table or code block has before and after the piece."""
+        document = int(found["document"][row])
+        span = slice(int(found["repeat_start"][row]), int(found["repeat_end"][row]))
+        head = texts.utf8(document)[span].decode("utf-8", "replace").strip("\r\n")
+        what = int(found["repeat"][row])
+        if what == _TABLE_HEADER:
+            return head + "\n", ""
+        indent = head[: len(head) - len(head.lstrip(" \t>"))]
+        marks = head.lstrip(" \t>")
+        fence = marks[: len(marks) - len(marks.lstrip(marks[:1]))]
+        opening = "" if what == _CLOSING_FENCE else head + "\n"
+        closing = "" if what == _OPENING_FENCE else f"\n{indent}{fence}"
+        return opening, closing
+
+
+def _paths(parents: list[int], titles: list[str]) -> list[tuple[int, ...]]:
+    """The sections above each section, itself included, that have a title, outermost first."""
+    paths: list[tuple[int, ...]] = []
+    for section, parent in enumerate(parents):
+        above = paths[parent] if parent >= 0 else ()
+        paths.append((*above, section) if titles[section] else above)
+    return paths
