@@ -15,8 +15,27 @@ HERE = Path(__file__).parent
 REFERENCE = HERE.parent.parent / "python" / "rapidchunk" / "kernels" / "reference" / "sentence_tables.py"
 
 # The order is the value of enum class Kind in tables.h.
-KINDS = ["other", "space", "upper", "lower", "letter", "digit", "mark", "open", "close", "quote", "wide", "stop", "dots",
-         "strong", "dash", "bullet", "emoji", "newline", "inverted"]  # fmt: skip
+KINDS = [
+    "other",
+    "space",
+    "upper",
+    "lower",
+    "letter",
+    "digit",
+    "mark",
+    "open",
+    "close",
+    "quote",
+    "wide",
+    "stop",
+    "dots",
+    "strong",
+    "dash",
+    "bullet",
+    "emoji",
+    "newline",
+    "inverted",
+]
 KIND = {name: value for value, name in enumerate(KINDS)}
 
 NEWLINES = "\n\r\x85\u2028\u2029"
@@ -31,12 +50,21 @@ STOPS = (
 )
 STRONG = "!?\u203c\u203d\u2047\u2048\u2049\u2e2e\u2e53\u2e54"
 DOTS = "…\u2025\u22ef\u2026"
-QUOTES = "\"'`\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u2039\u203a\u00ab\u00bb\u2e42\u301d\u301e\u301f\uff02\uff07"
+QUOTES = (
+    "\"'`\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u2039\u203a\u00ab\u00bb\u2e42\u301d\u301e\u301f\uff02\uff07"
+)
 BULLETS = "•‣◦▪▫●○■□◆◇➢➤⁃∙·"
 EMOJI = [(0x1F000, 0x1FAFF), (0x2600, 0x27BF), (0x2B50, 0x2B55), (0x2764, 0x2764), (0x263A, 0x263B)]
 # Grapheme extenders that are not of category M: ZWNJ, ZWJ, half-width voicing marks, Thai and Lao sara am, emoji skin
 # tones and tags.
-EXTENDERS = [(0x200C, 0x200D), (0xFF9E, 0xFF9F), (0x0E33, 0x0E33), (0x0EB3, 0x0EB3), (0x1F3FB, 0x1F3FF), (0xE0020, 0xE007F)]
+EXTENDERS = [
+    (0x200C, 0x200D),
+    (0xFF9E, 0xFF9F),
+    (0x0E33, 0x0E33),
+    (0x0EB3, 0x0EB3),
+    (0x1F3FB, 0x1F3FF),
+    (0xE0020, 0xE007F),
+]
 
 
 def kind_of(code: int) -> str:
@@ -45,9 +73,15 @@ def kind_of(code: int) -> str:
     if category[0] == "M" or any(a <= code <= b for a, b in EXTENDERS):
         return "mark"
     for name, members in (
-        ("newline", NEWLINES), ("wide", WIDE), ("stop", STOPS), ("strong", STRONG), ("dots", DOTS), ("quote", QUOTES),
-        ("bullet", BULLETS), ("inverted", "¿¡"),
-    ):  # fmt: skip
+        ("newline", NEWLINES),
+        ("wide", WIDE),
+        ("stop", STOPS),
+        ("strong", STRONG),
+        ("dots", DOTS),
+        ("quote", QUOTES),
+        ("bullet", BULLETS),
+        ("inverted", "¿¡"),
+    ):
         if char in members:
             return name
     if char.isspace():
@@ -55,9 +89,18 @@ def kind_of(code: int) -> str:
     if any(a <= code <= b for a, b in EMOJI):
         return "emoji"
     by_category = {
-        "Lu": "upper", "Lt": "upper", "Ll": "lower", "Lo": "letter", "Lm": "letter", "Nd": "digit", "Ps": "open",
-        "Pe": "close", "Pd": "dash", "Pi": "quote", "Pf": "quote",
-    }  # fmt: skip
+        "Lu": "upper",
+        "Lt": "upper",
+        "Ll": "lower",
+        "Lo": "letter",
+        "Lm": "letter",
+        "Nd": "digit",
+        "Ps": "open",
+        "Pe": "close",
+        "Pd": "dash",
+        "Pi": "quote",
+        "Pf": "quote",
+    }
     return by_category.get(category, "other")
 
 
@@ -70,10 +113,81 @@ def runs() -> list[tuple[int, int]]:
     return found
 
 
-WORD_CLASSES = {"title": 1, "number": 2, "company": 4, "loose": 8, "time": 16, "starter": 32, "month": 64, "pronoun": 128, "zone": 256,
-                "opening": 512, "lower": 1024}  # fmt: skip
-LANGUAGES = ("en de fr es it pt nl da sv nb fi is et lv lt pl cs sk sl hr sr bg mk uk ru be kk hu ro el tr hy ka am ar fa ur he "
-             "hi mr ne bn pa gu ta te kn ml si th lo km my bo mn ko ja zh vi id").split()  # fmt: skip
+WORD_CLASSES = {
+    "title": 1,
+    "number": 2,
+    "company": 4,
+    "loose": 8,
+    "time": 16,
+    "starter": 32,
+    "month": 64,
+    "pronoun": 128,
+    "zone": 256,
+    "opening": 512,
+    "lower": 1024,
+}
+LANGUAGES = [
+    "en",
+    "de",
+    "fr",
+    "es",
+    "it",
+    "pt",
+    "nl",
+    "da",
+    "sv",
+    "nb",
+    "fi",
+    "is",
+    "et",
+    "lv",
+    "lt",
+    "pl",
+    "cs",
+    "sk",
+    "sl",
+    "hr",
+    "sr",
+    "bg",
+    "mk",
+    "uk",
+    "ru",
+    "be",
+    "kk",
+    "hu",
+    "ro",
+    "el",
+    "tr",
+    "hy",
+    "ka",
+    "am",
+    "ar",
+    "fa",
+    "ur",
+    "he",
+    "hi",
+    "mr",
+    "ne",
+    "bn",
+    "pa",
+    "gu",
+    "ta",
+    "te",
+    "kn",
+    "ml",
+    "si",
+    "th",
+    "lo",
+    "km",
+    "my",
+    "bo",
+    "mn",
+    "ko",
+    "ja",
+    "zh",
+    "vi",
+    "id",
+]
 
 
 def words() -> dict[str, dict[int, int]]:
@@ -112,6 +226,10 @@ def hash_of(word: bytes) -> int:
     return value
 
 
+def escaped(data: bytes) -> str:
+    return "".join(chr(b) if 32 < b < 127 and b not in b'"\\' else f"\\{b:03o}" for b in data)
+
+
 def main() -> None:
     ranges = runs()
     table = words()
@@ -148,10 +266,10 @@ def main() -> None:
         return "\n".join([*lines, line])
 
     blob = b"".join(word for word, _ in entries)
-    text = ['    "' + "".join(chr(b) if 32 < b < 127 and b not in b'"\\' else f"\\{b:03o}" for b in blob[i : i + 24]) + '"' for i in range(0, len(blob), 24)]
+    text = [f'    "{escaped(blob[i : i + 24])}"' for i in range(0, len(blob), 24)]
     interesting = [0] * 256
-    for code, kind in ((c, k) for (c0, k), (c1, _) in zip(ranges, [*ranges[1:], (0x110000, 0)]) for c in range(c0, c1) if k in INTERESTING):
-        if code >= 0x80:
+    for (first, kind), (after, _) in zip(ranges, [*ranges[1:], (0x110000, 0)]):
+        for code in range(max(first, 0x80), after if kind in INTERESTING else 0):
             data = chr(code).encode()
             interesting[data[0]] |= 1 << (data[1] & 63)
     header = f"""// Written by make_tables.py from words.txt and Unicode {unicodedata.unidata_version}: do not edit.
@@ -172,7 +290,7 @@ constexpr uint8_t range_kind[range_count] = {{
 {rows([k for _, k in ranges])}
 }};
 
-// Bit b of interesting[lead] is set when a sequence of this lead byte and the second byte 0x80 + b may matter to the scanner.
+// Bit b of interesting[lead] is set when a sequence of this lead byte and the second byte 0x80 + b may matter.
 constexpr uint64_t interesting[256] = {{
 {rows([hex(v) + "u" for v in interesting])}
 }};
@@ -201,8 +319,9 @@ constexpr char word_text[] =
 """
     header = header.replace("dash_", "dash")
     (HERE / "tables.h").write_text(header, encoding="utf-8")
-    reference = f'''"""Written by csrc/sentences/make_tables.py from words.txt and Unicode {unicodedata.unidata_version}: do not edit."""
-# ruff: noqa: E501, RUF001
+    reference = f'''"""Written by csrc/sentences/make_tables.py, Unicode {unicodedata.unidata_version}: do not edit."""
+# ruff: noqa: E501
+# fmt: off
 
 KINDS = {KINDS!r}
 WORD_CLASSES = {WORD_CLASSES!r}

@@ -52,17 +52,26 @@ uint32_t closing(uint32_t code) {
   }
 }
 
-struct Opened {
-  uint32_t closing;
-  int64_t at, sentence_start;
-  size_t sentences;  // how many were written before
-};
-
 // A list item at the beginning of a sentence: "3." "b)" "iv.". Letters have a value as a letter and as a Roman number.
 struct Marker {
   int64_t end = 0;  // after the marker and its ")" or "."
   int number = 0, letter = 0, roman = 0;
   char style = 0;  // '.' or ')', or 0 when there is no marker
+};
+
+// The sentence that is being read.
+struct Sentence {
+  int64_t start = 0;
+  int64_t item = 0;         // the same after bullets
+  bool whole_line = false;  // a heading, a rule or a table row: it ends with its line
+  Marker list;              // the list marker that it begins with
+};
+
+struct Opened {
+  uint32_t closing;
+  int64_t at;
+  size_t sentences;   // how many were written before
+  Sentence sentence;  // in which it opened
 };
 
 int roman_value(const unsigned char* text, int64_t size) {
@@ -94,7 +103,7 @@ class Scanner {
 
   void run() {
     begin(skip_space(0).end, true);
-    at_ = start_;
+    at_ = sentence_.start;
     const auto candidate_masks = RC_PICK(candidate_masks);
     constexpr int blocks = 64;
     uint64_t masks[blocks];
@@ -117,7 +126,7 @@ class Scanner {
         }
       }
     }
-    if (start_ < size_) end_sentence(trim(size_), size_, true);
+    if (sentence_.start < size_) end_sentence(trim(size_), size_, true);
   }
 
  private:
@@ -156,7 +165,7 @@ class Scanner {
   }
 
   int64_t trim(int64_t end) const {
-    while (end > start_ && is_space_at(previous(end))) end = previous(end);
+    while (end > sentence_.start && is_space_at(previous(end))) end = previous(end);
     return end;
   }
 
@@ -164,17 +173,15 @@ class Scanner {
 
   // The next sentence begins at `start`; `line_start` says that a line begins there as well.
   void begin(int64_t start, bool line_start) {
-    start_ = start;
-    whole_line_ = line_start && is_whole_line(start);
-    item_ = start;
-    while (item_ < size_ && (kind_at(item_) == Kind::bullet || text_[item_] == ' ' || text_[item_] == '\t'))
-      item_ += character(item_).bytes;
-    list_ = marker_at(item_);
+    int64_t item = start;
+    while (item < size_ && (kind_at(item) == Kind::bullet || text_[item] == ' ' || text_[item] == '\t'))
+      item += character(item).bytes;
+    sentence_ = {start, item, line_start && is_whole_line(start), marker_at(item)};
   }
 
   // Writes the sentence that ends at `end`. A hard end is one that no closing quote or bracket may undo.
   void end_sentence(int64_t end, int64_t next, bool hard, bool line_start = false) {
-    if (end > start_) out_.push_back({start_, end});
+    if (end > sentence_.start) out_.push_back({sentence_.start, end});
     if (hard) opened_count_ = 0;
     begin(next, line_start);
     at_ = next;
@@ -237,8 +244,8 @@ class Scanner {
   }
 
   bool is_hard(const Gap& gap) const {
-    return gap.newlines >= 2 ||
-           (gap.newlines == 1 && (newline_is_boundary_ || whole_line_ || (gap.end < size_ && begins_block(gap.end))));
+    return gap.newlines >= 2 || (gap.newlines == 1 && (newline_is_boundary_ || sentence_.whole_line ||
+                                                       (gap.end < size_ && begins_block(gap.end))));
   }
 
   // ---- quotes and brackets ----
@@ -248,7 +255,7 @@ class Scanner {
       std::memmove(opened_, opened_ + 1, sizeof(Opened) * (max_opened - 1));
       --opened_count_;
     }
-    opened_[opened_count_++] = {closing_code, i, start_, out_.size()};
+    opened_[opened_count_++] = {closing_code, i, out_.size(), sentence_};
   }
 
   // Undoes the ends of sentences inside the quotes or brackets that `code` at i closes. False when nothing is open for
@@ -260,11 +267,7 @@ class Scanner {
       opened_count_ = k;
       if (out_.size() > opened_[k].sentences && i - opened_[k].at <= longest_quote) {
         out_.resize(opened_[k].sentences);
-        const int64_t keep = at_;
-        start_ = opened_[k].sentence_start;
-        list_ = {};
-        item_ = start_;
-        at_ = keep;
+        sentence_ = opened_[k].sentence;
       }
       return true;
     }
@@ -280,9 +283,9 @@ class Scanner {
   // ":)" ";-(": a bracket that is no bracket.
   bool mouth_of_smiley(int64_t i) const {
     int64_t j = i;
-    if (j > start_ && text_[j - 1] == '-') --j;
-    if (j == start_ || !in(text_[j - 1], ":;=")) return false;
-    return j - 1 == start_ || is_space_at(previous(j - 1));
+    if (j > sentence_.start && text_[j - 1] == '-') --j;
+    if (j == sentence_.start || !in(text_[j - 1], ":;=")) return false;
+    return j - 1 == sentence_.start || is_space_at(previous(j - 1));
   }
 
   // A smiley ends a sentence without a full stop when a capital letter follows.
@@ -501,7 +504,7 @@ class Scanner {
   // The beginning of the word that ends at `end`: letters, digits, and the signs that stand inside abbreviations.
   int64_t word_before(int64_t end) const {
     int64_t i = end;
-    for (int steps = 0; steps < word_reach && i > start_; ++steps) {
+    for (int steps = 0; steps < word_reach && i > sentence_.start; ++steps) {
       const int64_t j = previous(i);
       const Character c = character(j);
       const Kind kind = kind_of(c.code);
@@ -522,7 +525,7 @@ class Scanner {
 
   // The word before the full stop at i; text that was split into tokens has a space between them ("Mr . Robinson").
   Word word_at(int64_t i) const {
-    Word word{0, i > start_ && text_[i - 1] == ' ' ? i - 1 : i};
+    Word word{0, i > sentence_.start && text_[i - 1] == ' ' ? i - 1 : i};
     word.begin = word_before(word.end);
     while (word.begin < word.end && text_[word.begin] == '-') ++word.begin;
     for (int64_t j = word.begin; j < word.end;) {
@@ -558,7 +561,7 @@ class Scanner {
 
   // "z. B.", "a. m.": the classes of a letter together with the letter and full stop before it.
   unsigned classes_of_pair(const Word& word) const {
-    if (word.begin < start_ + 3 || text_[word.begin - 1] != ' ' || text_[word.begin - 2] != '.') return 0;
+    if (word.begin < sentence_.start + 3 || text_[word.begin - 1] != ' ' || text_[word.begin - 2] != '.') return 0;
     const int64_t other = word_before(word.begin - 2);
     const int64_t first = word.begin - 2 - other, second = word.end - word.begin;
     if (first <= 0 || first > 4 || second > 4 || first != character(other).bytes) return 0;
@@ -571,7 +574,7 @@ class Scanner {
 
   // Whether a sentence goes on after a time of day: "5 a.m. Monday", "At 5 a.m. Mr. Smith went".
   bool goes_on_after_time(unsigned after) const {
-    return after & zone_word || (!(after & starter_word) && classes_after(start_) & opening_word);
+    return after & zone_word || (!(after & starter_word) && classes_after(sentence_.start) & opening_word);
   }
 
   // Whether the single full stop at i, followed by `next`, belongs to an abbreviation, an initial or an ordinal number
@@ -612,7 +615,8 @@ class Scanner {
   bool is_glued(int64_t i) const {
     const Word word = word_at(i);
     int64_t j = word.begin;
-    if (word.end != i || word.letters >= word_reach || !(j == start_ || is_space_at(previous(j)))) return false;
+    if (word.end != i || word.letters >= word_reach || !(j == sentence_.start || is_space_at(previous(j))))
+      return false;
     if (!word.digits) {
       if (word.letters < 3 || classes_of(j, i) & abbreviation_words) return false;
       if (kind_at(j) == Kind::upper) j += character(j).bytes;
@@ -631,7 +635,7 @@ class Scanner {
 
   // "consultation.11 12 Take", "(1987).1 According": the end of the footnote numbers after the full stop at i, else 0.
   int64_t footnote_numbers(int64_t i) const {
-    if (i == start_) return 0;
+    if (i == sentence_.start) return 0;
     if (text_[i - 1] != ')') {
       const Word word = word_at(i);
       if (word.end != i || word.letters < 4 || classes_before(word)) return 0;
@@ -654,17 +658,18 @@ class Scanner {
   // "1) The first 2) The second": the marker that ends at i, when it is the next of the list that the sentence begins
   // with.
   bool inline_item(int64_t i) {
-    if (!list_.style || i <= list_.end) return false;
+    if (!sentence_.list.style || i <= sentence_.list.end) return false;
     int64_t begin = i;
-    if (begin > start_ && text_[begin - 1] == '.' && text_[i] == ')') --begin;
-    while (begin > start_ && i - begin < 5 && is_alphanumeric(kind_of(text_[begin - 1])) && text_[begin - 1] < 0x80)
+    if (begin > sentence_.start && text_[begin - 1] == '.' && text_[i] == ')') --begin;
+    while (begin > sentence_.start && i - begin < 5 && is_alphanumeric(kind_of(text_[begin - 1])) &&
+           text_[begin - 1] < 0x80)
       --begin;
-    if (begin <= start_ || !is_space_at(begin - 1)) return false;
+    if (begin <= sentence_.start || !is_space_at(previous(begin))) return false;
     const Marker m = marker_at(begin);
-    if (m.style != list_.style || m.end < i || m.end > i + 2) return false;
-    const bool follows = (m.number && m.number == list_.number + 1) ||
-                         (m.letter && m.letter == list_.letter + 1 && list_.letter) ||
-                         (m.roman && m.roman == list_.roman + 1 && list_.roman);
+    if (m.style != sentence_.list.style || m.end < i || m.end > i + 2) return false;
+    const bool follows = (m.number && m.number == sentence_.list.number + 1) ||
+                         (m.letter && m.letter == sentence_.list.letter + 1 && sentence_.list.letter) ||
+                         (m.roman && m.roman == sentence_.list.roman + 1 && sentence_.list.roman);
     if (!follows) return false;
     end_sentence(trim(begin), begin, false);
     at_ = m.end;
@@ -710,7 +715,7 @@ class Scanner {
     // "[...]" and "(!)" stand for words left out or doubted.
     if (i > 0 && in(text_[i - 1], "[(") && run.end < size_ && in(text_[run.end], "])")) return;
     const int64_t end = closers(run.end, run, closed);
-    if (list_.style && i < list_.end) {  // the full stop of a list marker
+    if (sentence_.list.style && i < sentence_.list.end) {  // the full stop of a list marker
       at_ = end;
       return;
     }
@@ -743,10 +748,13 @@ class Scanner {
     }
     if (ends_sentence(i, run, closed, gap.end)) {
       // ". . . ." after a word is its full stop and an ellipsis that begins the next sentence.
-      if (run.groups == 4 && run.dots == 4 && run.first_end == i + 1 && end == run.end && i > 0 && text_[i - 1] != ' ')
-        end_sentence(run.first_end, run.first_end + 1, false), at_ = end;
-      else
+      if (run.groups == 4 && run.dots == 4 && run.first_end == i + 1 && end == run.end && i > 0 &&
+          text_[i - 1] != ' ') {
+        end_sentence(run.first_end, run.first_end + 1, false);
+        at_ = end;
+      } else {
         end_sentence(sentence_end, gap.end, false);
+      }
     }
   }
 
@@ -777,7 +785,7 @@ class Scanner {
       if (plain && !next.opened && marker_at(next.word).style && (next.code == 'a' || next.code == 'i')) return true;
       if (next.opened) return plain && !is_abbreviation(i, next);
       // Messages in small letters: a sentence that began with one is followed by its like.
-      const bool messages = kind_at(start_) == Kind::lower || classes_after(next.word) & lower_word;
+      const bool messages = kind_at(sentence_.start) == Kind::lower || classes_after(next.word) & lower_word;
       return messages && is_plain_word(i);
     }
     if (next.code == '.' && !next.opened && !next.dash) {  // "raak. ...en toen", "on Windows. .NET is"
@@ -832,7 +840,7 @@ class Scanner {
       case Kind::quote: return quote_or_bracket(i, c);
       case Kind::newline: return line_break(i);
       case Kind::bullet:
-        if (i > start_ && kind_before(i) == Kind::space && i >= item_ && !only_bullets_before(i))
+        if (i > sentence_.start && kind_before(i) == Kind::space && i >= sentence_.item && !only_bullets_before(i))
           end_sentence(trim(i), i, false);
         at_ = std::max(at_, i + c.bytes);
         return;
@@ -842,7 +850,7 @@ class Scanner {
 
   // A bullet inside a sentence begins an item when the sentence began with a bullet, or when it is one for certain.
   bool only_bullets_before(int64_t i) const {
-    return item_ >= i || (kind_at(start_) != Kind::bullet && code_at(i) == 0xB7);
+    return sentence_.item >= i || (kind_at(sentence_.start) != Kind::bullet && code_at(i) == 0xB7);
   }
 
   const unsigned char* text_;
@@ -851,11 +859,8 @@ class Scanner {
   const bool newline_is_boundary_, ordinals_;
   std::vector<Span>& out_;
 
-  int64_t at_ = 0;           // candidates before this position are done
-  int64_t start_ = 0;        // of the sentence being read
-  int64_t item_ = 0;         // the same after a bullet
-  bool whole_line_ = false;  // the sentence is a heading, a rule or a table row: it ends with its line
-  Marker list_;              // the list marker the sentence begins with
+  int64_t at_ = 0;  // candidates before this position are done
+  Sentence sentence_;
 
   static constexpr int max_opened = 8;
   Opened opened_[max_opened];

@@ -1,5 +1,6 @@
-"""Written by csrc/sentences/make_tables.py from words.txt and Unicode 14.0.0: do not edit."""
+"""Written by csrc/sentences/make_tables.py, Unicode 14.0.0: do not edit."""
 # ruff: noqa: E501
+# fmt: off
 
 KINDS = ['other', 'space', 'upper', 'lower', 'letter', 'digit', 'mark', 'open', 'close', 'quote', 'wide', 'stop', 'dots', 'strong', 'dash', 'bullet', 'emoji', 'newline', 'inverted']
 WORD_CLASSES = {'title': 1, 'number': 2, 'company': 4, 'loose': 8, 'time': 16, 'starter': 32, 'month': 64, 'pronoun': 128, 'zone': 256, 'opening': 512, 'lower': 1024}
