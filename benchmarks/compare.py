@@ -69,7 +69,7 @@ def _missing(s: Setup) -> Any:
 def _verify(row: str, s: Setup, documents: Sequence[Any]) -> str:
     try:
         return ours.verify(row, s, list(documents[:20]))
-    except NotAvailable:
+    except (NotAvailable, ImportError):
         return ""
     except AssertionError as error:
         return f"WRONG: {error}"

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from baseline import OVERLAP, SEPARATORS, SIZE
+from baseline import MAX_TOKENS, MIN_TOKENS, OVERLAP, SEPARATORS, SIZE
 from harness import OURS, NotAvailable, Run, case
-from resources import Setup
+from resources import BLOCK, Setup
 
 
 def part(path: str) -> Any:
@@ -26,7 +26,7 @@ CHUNKERS: dict[str, Callable[[Setup], Chunker]] = {
     "token-cl100k": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer=s.cl100k),
     "chars": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="chars"),
     "delimiters": lambda s: part("RecursiveChunker")(
-        max_tokens=SIZE, overlap=0, tokenizer="bytes", separators=["\n", ".", "?"]
+        max_tokens=SIZE, overlap=0, tokenizer="bytes", separators=[["\n", ".", "?"]]
     ),
     "sentence-groups": lambda s: part("SentenceChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="bert"),
     "recursive-chars": lambda s: part("RecursiveChunker")(
@@ -82,6 +82,78 @@ def _(s: Setup) -> Run:
 def _(s: Setup) -> Run:
     blocks = part("kernels.cpu.markdown_blocks")
     return lambda documents: sum(len(next(iter(blocks(d).values()))) for d in documents)
+
+
+# The vectors are given: similarity, candidates and cuts, the tail that rivals write in Python.
+
+
+def _tail(cuts: str) -> None:
+    @case("semantic-tail", OURS, f"rapidchunk kernels, {cuts}")
+    def _(s: Setup) -> Run:
+        import numpy as np
+
+        adjacent = part("kernels.cpu.adjacent_similarity")
+        candidates = part("kernels.cpu.boundary_candidates")
+        greedy, optimal = part("kernels.cpu.greedy_cuts"), part("kernels.cpu.optimal_cuts")
+        last = np.cumsum(s.sentence_tokens, dtype=np.int64)
+        first = last - s.sentence_tokens
+
+        def run(blocks: Sequence[Any]) -> int:
+            n = len(blocks) * BLOCK
+            offsets = np.array([0, n])
+            similarity = adjacent(s.vectors[:n], offsets)
+            limits = (first[:n], last[:n], offsets, MIN_TOKENS, MAX_TOKENS)
+            if cuts == "optimal":
+                return int(optimal(similarity, *limits).sum())
+            return int(greedy(similarity, candidates(similarity, offsets, "percentile", 95.0), *limits).sum())
+
+        return run
+
+
+_tail("greedy")
+_tail("optimal")
+
+
+@case("semantic-tail", OURS, "rapidchunk kernels, directional (the default)")
+def _(s: Setup) -> Run:
+    import numpy as np
+
+    directional = part("kernels.cpu.directional_cuts")
+    last = np.cumsum(s.sentence_tokens, dtype=np.int64)
+    first = last - s.sentence_tokens
+    prior = np.zeros(len(last), np.uint8)
+
+    def run(blocks: Sequence[Any]) -> int:
+        n = len(blocks) * BLOCK
+        offsets = np.array([0, n])
+        return int(directional(s.vectors[:n], first[:n], last[:n], prior[:n], offsets, MIN_TOKENS, MAX_TOKENS).sum())
+
+    return run
+
+
+@case("semantic-tail", OURS, "rapidchunk SemanticChunker, text in, sentences and tokens too")
+def _(s: Setup) -> Run:
+    chunker = part("SemanticChunker")(lambda texts: s.vectors[: len(texts)], MAX_TOKENS, percentile=95, method="greedy")
+    return lambda blocks: len(chunker(s.text_of(len(blocks) * BLOCK)))
+
+
+@case("semantic-static", OURS, "rapidchunk SemanticChunker over model2vec")
+def _(s: Setup) -> Run:
+    chunker = part("SemanticChunker")(s.encode_static, MAX_TOKENS, percentile=95, method="greedy")
+    return lambda documents: len(chunker(documents))
+
+
+@case("semantic-minilm", OURS, "rapidchunk SemanticChunker, own encoder", slow=True)
+def _(s: Setup) -> Run:
+    part("encoders.OnnxEncoder")
+    chunker = part("SemanticChunker")(s.minilm_folder, MAX_TOKENS, percentile=95, method="greedy")
+    return lambda documents: len(chunker(documents))
+
+
+@case("semantic-minilm", OURS, "rapidchunk SemanticChunker over sentence-transformers", slow=True)
+def _(s: Setup) -> Run:
+    chunker = part("SemanticChunker")(s.encode_minilm, MAX_TOKENS, percentile=95, method="greedy")
+    return lambda documents: len(chunker(documents))
 
 
 def _threads(name: str, row: str) -> None:
