@@ -42,11 +42,13 @@ def _(s: Setup) -> Run:
 
 
 @case("chars", BASELINE, "str slices")
+@case("chars-unicode", BASELINE, "str slices")
 def _(s: Setup) -> Run:
     return each(lambda text: [text[i : i + SIZE] for i in range(0, len(text), SIZE - OVERLAP)])
 
 
 @case("chars", BASELINE, "str slices + offsets")
+@case("chars-unicode", BASELINE, "str slices + offsets")
 def _(s: Setup) -> Run:
     return each(
         lambda text: [(text[i : i + SIZE], i, min(i + SIZE, len(text))) for i in range(0, len(text), SIZE - OVERLAP)]

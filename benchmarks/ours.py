@@ -25,6 +25,7 @@ CHUNKERS: dict[str, Callable[[Setup], Chunker]] = {
     "token-bert": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="bert"),
     "token-cl100k": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer=s.cl100k),
     "chars": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="chars"),
+    "chars-unicode": lambda s: part("TokenChunker")(max_tokens=SIZE, overlap=OVERLAP, tokenizer="chars"),
     "delimiters": lambda s: part("RecursiveChunker")(
         max_tokens=SIZE, overlap=0, tokenizer="bytes", separators=[["\n", ".", "?"]]
     ),
@@ -201,7 +202,10 @@ def verify(row: str, s: Setup, documents: Sequence[str]) -> str:
             assert not lost, f"{row}: document {index}: {len(lost)} characters lost, first at {lost[0]}"
         if not row.endswith("cl100k"):
             count = {"chars": len, "bytes": lambda t: len(t.encode())}.get(
-                {"chars": "chars", "recursive-chars": "chars", "delimiters": "bytes"}.get(row, ""), s.bert_count
+                {"chars": "chars", "chars-unicode": "chars", "recursive-chars": "chars", "delimiters": "bytes"}.get(
+                    row, ""
+                ),
+                s.bert_count,
             )
             longest = max(map(count, chunks.texts()), default=0)
             assert longest <= SIZE, f"{row}: a chunk of {longest} tokens, more than {SIZE}"

@@ -55,6 +55,8 @@ def verdict(t: Table) -> str:
         if times is None:
             return "no rival ran"
         return f"{'met' if times['ours_over_it'] >= 4 else 'missed'}: {times['ours_over_it']:.1f} x"
+    if row == "chars-unicode":
+        return "no goal"
     if row in CEILINGS:
         times = mine["figure"] / CEILINGS[row]
         return "met" if times <= 1 else f"missed by a factor of {times:.1f}"

@@ -137,6 +137,7 @@ def _(s: Setup) -> Run:
 
 
 @case("chars", RIVAL, "chonkie TokenChunker(character)")
+@case("chars-unicode", RIVAL, "chonkie TokenChunker(character)")
 def _(s: Setup) -> Run:
     from chonkie import TokenChunker
 
@@ -144,6 +145,7 @@ def _(s: Setup) -> Run:
 
 
 @case("chars", RIVAL, "blazechunk TokenChunker(character)")
+@case("chars-unicode", RIVAL, "blazechunk TokenChunker(character)")
 def _(s: Setup) -> Run:
     import blazechunk
 
@@ -151,6 +153,7 @@ def _(s: Setup) -> Run:
 
 
 @case("chars", RIVAL, "chunkr CharacterChunker")
+@case("chars-unicode", RIVAL, "chunkr CharacterChunker")
 def _(s: Setup) -> Run:
     import chunkr
 
