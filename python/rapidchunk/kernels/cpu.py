@@ -1,11 +1,27 @@
 """The native kernels. Their contracts are the docstrings of the functions of the same names in kernels.reference."""
 
 from rapidchunk._core import (
+    adjacent_similarity,
+    boundary_candidates,
+    gather_windows,
+    greedy_cuts,
     markdown_blocks,
+    optimal_cuts,
+    pack_windows,
+    pool_spans,
     sentence_spans,
+    token_windows,
 )
 
 __all__ = [
+    "adjacent_similarity",
+    "boundary_candidates",
+    "gather_windows",
+    "greedy_cuts",
     "markdown_blocks",
+    "optimal_cuts",
+    "pack_windows",
+    "pool_spans",
     "sentence_spans",
+    "token_windows",
 ]

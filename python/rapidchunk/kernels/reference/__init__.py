@@ -1,11 +1,23 @@
-"""Plain Python and NumPy forms of the kernels, by stage."""
+"""The kernels in plain Python and NumPy: what the native ones must equal, and where their contracts are written."""
 
+from rapidchunk.kernels.reference.boundaries import boundary_candidates, greedy_cuts, optimal_cuts
 from rapidchunk.kernels.reference.markdown import (
     markdown_blocks,
 )
 from rapidchunk.kernels.reference.sentences import sentence_spans
+from rapidchunk.kernels.reference.similarity import adjacent_similarity
+from rapidchunk.kernels.reference.vectors import pool_spans
+from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, token_windows
 
 __all__ = [
+    "adjacent_similarity",
+    "boundary_candidates",
+    "gather_windows",
+    "greedy_cuts",
     "markdown_blocks",
+    "optimal_cuts",
+    "pack_windows",
+    "pool_spans",
     "sentence_spans",
+    "token_windows",
 ]

@@ -1,0 +1,81 @@
+import numpy as np
+from numpy.typing import NDArray
+
+# core
+def simd_level() -> str: ...
+def default_threads() -> int: ...
+
+# tokens
+def token_windows(
+    doc_offsets: NDArray[np.int64],
+    max_tokens: int,
+    overlap: int = 0,
+    tail: str = "keep",
+    min_tokens: int = 0,
+    threads: int | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]: ...
+def gather_windows(
+    ids: NDArray[np.int32],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    prefix: NDArray[np.int32],
+    suffix: NDArray[np.int32],
+    pad_id: int = 0,
+    length: int | None = None,
+    threads: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def pack_windows(
+    ids: NDArray[np.int32],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    prefix: NDArray[np.int32],
+    suffix: NDArray[np.int32],
+    threads: int | None = None,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]: ...
+
+# vectors
+def pool_spans(
+    vectors: NDArray[np.float32] | NDArray[np.float16],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    offsets: NDArray[np.int64] | None = None,
+    normalize: bool = True,
+    threads: int | None = None,
+) -> NDArray[np.float32]: ...
+
+# similarity
+def adjacent_similarity(
+    vectors: NDArray[np.float32] | NDArray[np.float16],
+    doc_offsets: NDArray[np.int64],
+    block: int = 1,
+    threads: int | None = None,
+) -> NDArray[np.int32]: ...
+
+# boundaries
+def boundary_candidates(
+    similarity: NDArray[np.int32],
+    doc_offsets: NDArray[np.int64],
+    method: str,
+    value: float,
+    threads: int | None = None,
+) -> NDArray[np.uint8]: ...
+def greedy_cuts(
+    similarity: NDArray[np.int32],
+    candidates: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    doc_offsets: NDArray[np.int64],
+    min_tokens: int,
+    max_tokens: int,
+    threads: int | None = None,
+) -> NDArray[np.uint8]: ...
+def optimal_cuts(
+    similarity: NDArray[np.int32],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    doc_offsets: NDArray[np.int64],
+    min_tokens: int,
+    max_tokens: int,
+    penalty: int = 0,
+    threads: int | None = None,
+) -> NDArray[np.uint8]: ...
