@@ -31,7 +31,7 @@ def markdown_case(case: dict[str, Any], text: str) -> dict[str, Any]:
     result = []
     for c in chunks:
         columns = c.metadata
-        headings, context = columns.pop("headings"), columns.pop("context")
+        headings, context = list(columns.pop("headings")), c.context
         row = {"text": c.text, "start": c.start, "end": c.end, "tokens": c.tokens}
         result.append({**row, "headers": headings, "context": context, "metadata": columns})
     return {"chunks": result}

@@ -60,7 +60,12 @@ settings_of = st.fixed_dictionaries(
 
 
 def rows(chunks: Chunks) -> list[dict[str, Any]]:
-    return [{"text": c.text, "start": c.start, "end": c.end, "tokens": c.tokens, **c.metadata} for c in chunks]
+    found = []
+    for c in chunks:
+        row = {"text": c.text, "start": c.start, "end": c.end, "tokens": c.tokens, "context": c.context}
+        found.append({**row, "headings": list(c.metadata["headings"])})
+    assert [row["context"] for row in found] == chunks.contexts()
+    return found
 
 
 def check_promises(text: str, chunker: MarkdownChunker) -> list[dict[str, Any]]:

@@ -33,6 +33,12 @@ class Chunk:
         return self._chunks._text(self._row)
 
     @property
+    def context(self) -> str:
+        """The text to embed: the chunk's text with what its strategy puts around it (heading path, table header)."""
+        given = self._chunks.extra.get("context")
+        return self.text if given is None or given[self._row] is None else str(given[self._row])
+
+    @property
     def start(self) -> int:
         """First character (code point) in the document."""
         return int(self._chunks.start[self._row])
@@ -141,6 +147,13 @@ class Chunks:
         rows = zip(self.document.tolist(), self.start.tolist(), self.end.tolist())
         return [source[document][start:end] for document, start, end in rows]
 
+    def contexts(self) -> list[str]:
+        """The text to embed of every chunk: its context, where the strategy gives one (column `context`), else its text."""
+        given = self.extra.get("context")
+        if given is None:
+            return self.texts()
+        return [text if context is None else context for text, context in zip(self.texts(), given)]
+
     def _text(self, row: int) -> str:
         document, start, end = int(self.document[row]), int(self.start[row]), int(self.end[row])
         if isinstance(self._source, _core.Texts):
@@ -215,10 +228,10 @@ class Chunks:
         )
 
     def encode(self, encoder: Any, **options: Any) -> Chunks:
-        """The same chunks with a vector for each, encoded from the chunk's text. See `rapidchunk.encoders.as_encoder`."""
+        """The same chunks with a vector for each, encoded from the chunk's context or text. See `rapidchunk.encoders.as_encoder`."""
         from rapidchunk.encoders import as_encoder
 
-        return self.replace(vectors=as_encoder(encoder).encode(self.texts(), **options))
+        return self.replace(vectors=as_encoder(encoder).encode(self.contexts(), **options))
 
     def with_pages(self, separator: str = "\f") -> Chunks:
         """Adds the columns page_start and page_end (from 1), counting the separators in the document's text.

@@ -27,10 +27,11 @@ class MarkdownChunker(Chunker):
     its pieces repeats the header rows or the fences.
 
     Further columns of the result:
-        headings: list of str, the titles of the sections that hold all of the chunk's text, outermost first.
-        context: str, the text to embed: the heading path (with `prepend_headings`; headings that are in the text
-            already are left out), the repeated table header or fences, and the chunk's text. At most `max_tokens` too:
-            where the path would take more than half of them, its outermost titles are left out.
+        headings: tuple of str, the titles of the sections that hold all of the chunk's text, outermost first.
+        context: str, the text to embed; None where it is the chunk's own (`Chunks.contexts()` has all). It is the
+            heading path (with `prepend_headings`; headings that are in the text already are left out), the repeated
+            table header or fences, and the chunk's text. At most `max_tokens` too: where the path would take more than
+            half of them, its outermost titles are left out.
 
     Args:
         max_tokens, min_tokens, overlap, tokenizer: see `Chunker`. Chunks under `min_tokens` are merged, by preference
@@ -103,10 +104,10 @@ class MarkdownChunker(Chunker):
             self._fill_in(texts, found, self.within)
         chunks = Chunks(texts, {name: found[name] for name in COLUMNS})
         paths = _paths(found["section_parent"].tolist(), found["titles"])
+        names = [tuple(found["titles"][s] for s in path) for path in paths]
         sections = found["section"].tolist()
-        headings = [[found["titles"][s] for s in paths[section]] for section in sections]
-        context = self._contexts(texts, found, chunks.texts(), [paths[section] for section in sections])
-        return chunks.replace(headings=headings, context=context)
+        context = self._contexts(texts, found, chunks, [paths[section] for section in sections])
+        return chunks.replace(headings=[names[section] for section in sections], context=context)
 
     def _fill_in(self, texts: _core.Texts, found: dict[str, Any], within: Chunker) -> None:
         """Puts the chunks that `within` makes of the deferred rows in their place."""
@@ -129,29 +130,32 @@ class MarkdownChunker(Chunker):
             found[name] = np.concatenate([found[name][kept], added])[order]
 
     def _contexts(
-        self, texts: _core.Texts, found: dict[str, Any], own: list[str], paths: list[tuple[int, ...]]
-    ) -> list[str]:
-        """The text to embed of every chunk, within `max_tokens`."""
+        self, texts: _core.Texts, found: dict[str, Any], chunks: Chunks, paths: list[tuple[int, ...]]
+    ) -> list[str | None]:
+        """The text to embed of every chunk, within `max_tokens`; None where it is the chunk's own."""
         title_end, titles = found["title_end"].tolist(), found["titles"]
         starts, repeats = found["byte_start"].tolist(), found["repeat"].tolist()
-        contexts = list(own)
-        # Rows where the context is more than the text, with the parts before and after and the titles that go first.
+        contexts: list[str | None] = [None] * len(starts)
+        # Rows where the context is more than the text: the titles that go first, and what stands around the text.
         more: dict[int, tuple[list[str], str, str]] = {}
-        for row in range(len(own)):
+        for row in range(len(starts)):
             before = [titles[s] for s in paths[row] if title_end[s] <= starts[row]] if self.prepend_headings else []
             opening, closing = self._repeated(texts, found, row) if repeats[row] else ("", "")
             if before or opening or closing:
                 more[row] = before, opening, closing
         while more:
-            for row, (before, opening, closing) in more.items():
-                path = " > ".join(before) + "\n\n" if before else ""
-                contexts[row] = f"{path}{opening}{own[row]}{closing}"
-            sizes = self.tokenizer.count([contexts[row] for row in more])
-            large = [row for row, size in zip(more, sizes.tolist()) if size > self.max_tokens]
-            more = {row: (more[row][0][1:], more[row][1], more[row][2]) for row in large if more[row][0]}
-            for row in large:
-                if row not in more:  # no path is left to leave out: the repeated rows or fences do not fit
-                    contexts[row] = own[row]
+            made = [
+                (" > ".join(before) + "\n\n" if before else "") + opening + chunks[row].text + closing
+                for row, (before, opening, closing) in more.items()
+            ]
+            large = {}
+            for row, context, size in zip(more, made, self.tokenizer.count(made).tolist()):
+                before, opening, closing = more[row]
+                if size <= self.max_tokens:
+                    contexts[row] = context
+                elif before:  # leave out the outermost title; where none is left, also the repeated rows or fences
+                    large[row] = before[1:], opening, closing
+            more = large
         return contexts
 
     def _repeated(self, texts: _core.Texts, found: dict[str, Any], row: int) -> tuple[str, str]:
