@@ -40,8 +40,20 @@ inline Kind search_kind(uint32_t code) {
   return static_cast<Kind>(sentence_tables::range_kind[after - first - 1]);
 }
 
-// The first 16384 code points by table, the others by binary search.
+struct AsciiKinds {
+  Kind kinds[128] = {};
+  constexpr AsciiKinds() {
+    for (uint32_t code = 0, range = 0; code < 128; ++code) {
+      while (sentence_tables::range_start[range + 1] <= code) ++range;
+      kinds[code] = static_cast<Kind>(sentence_tables::range_kind[range]);
+    }
+  }
+};
+inline constexpr AsciiKinds ascii_kinds;
+
+// ASCII and the first 16384 code points by table, the others by binary search.
 inline Kind kind_of(uint32_t code) {
+  if (code < 128) return ascii_kinds.kinds[code];
   constexpr uint32_t tabled = 0x4000;
   static const std::array<Kind, tabled> table = [] {
     std::array<Kind, tabled> kinds{};

@@ -208,7 +208,9 @@ def words() -> dict[str, dict[int, int]]:
             elif name == "opening":
                 forms |= {word[0].upper() + word[1:]}
             elif name not in ("pronoun", "zone", "lower") and len(word) > 1:
-                forms |= {word[0].upper() + word[1:], word.upper()}
+                forms |= {word[0].upper() + word[1:]}
+                if language == "all" or "." in word:
+                    forms.add(word.upper())
                 if "." in word:  # Ph.D
                     forms.add(".".join(part[0].upper() + part[1:] for part in word.split(".")))
             codes = range(1, len(LANGUAGES) + 1) if language == "all" else [1 + LANGUAGES.index(language)]

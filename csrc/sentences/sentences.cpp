@@ -546,7 +546,7 @@ class Scanner {
     while (part > word.begin && !in(text_[part - 1], ".-'/")) --part;
     if (part == word.begin || part == word.end) return 0;
     const Character first = character(part);
-    if (text_[part - 1] != '.' || part + first.bytes < word.end) classes = classes_of(part, word.end);
+    if (part + first.bytes < word.end) classes = classes_of(part, word.end);
     // "U.S", "i.v": parts of one or two letters
     int length = 0;
     for (int64_t j = word.end; j > word.begin;) {

@@ -529,7 +529,7 @@ class Scanner:
             part -= 1
         if part in (word.begin, word.end):
             return 0
-        if self.text[part - 1] != "." or part + 1 < word.end:
+        if part + 1 < word.end:
             classes = self.classes_of(part, word.end)
         length = 0
         for j in reversed(range(word.begin, word.end)):  # "U.S", "i.v": parts of one or two letters
