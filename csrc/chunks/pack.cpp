@@ -101,20 +101,25 @@ class Packer {
       cut.level = i;
       return cut;
     }
-    return between_characters(start, std::max(previous_end, start), std::min(high, reach));
+    low = std::max(previous_end, start);
+    const Cut cut = between_clusters(start, low, std::min(high, reach));
+    if (cut.found()) return cut;
+    const Cut further = between_clusters(start, low, reach);
+    return further.found() ? further : between_code_points(low, reach);
   }
 
-  // The furthest place in (low, high] that splits no character as seen by a reader, or, in a cluster larger than that,
-  // no code point.
-  Cut between_characters(int64_t start, int64_t low, int64_t high) const {
+  // The furthest place in (low, high] that splits no character as seen by a reader.
+  Cut between_clusters(int64_t start, int64_t low, int64_t high) const {
     int64_t at = high;
     while (at > low && !is_cluster_boundary(text_, size_, at, start)) at--;
-    if (at <= low) {
-      at = high;
-      while (at > low && is_continuation(text_[at])) at--;
-      if (at <= low) return {};
-    }
-    return {at, at, BETWEEN};
+    return at > low ? Cut{at, at, BETWEEN} : Cut{};
+  }
+
+  // The same for a cluster that is larger than the maximum: it is cut between code points.
+  Cut between_code_points(int64_t low, int64_t high) const {
+    int64_t at = high;
+    while (at > low && is_continuation(text_[at])) at--;
+    return at > low ? Cut{at, at, BETWEEN} : Cut{};
   }
 
   bool allowed(const Cut& cut) const {

@@ -75,6 +75,15 @@ void TokenIndex::add_token(int64_t start) {
   word |= bit;
 }
 
+void TokenIndex::join(const TokenIndex& part, int64_t begin) {
+  const size_t first = static_cast<size_t>(begin >> 6), n = std::min(part.tokens_.size(), tokens_.size() - first);
+  for (size_t i = 0; i < n; i++) {
+    tokens_[first + i] |= part.tokens_[i];
+    words_[first + i] |= part.words_[i];
+  }
+  for (const int64_t at : part.extra_) extra_.push_back(at + begin);
+}
+
 void TokenIndex::add_words_by_space(std::string_view text) {
   const char* data = text.data();
   bool after_space = true;

@@ -27,6 +27,8 @@ class TokenIndex {
   // Building, in order of position. A second token at the same byte is kept as an extra.
   void add_token(int64_t start);
   void add_word(int64_t start) { words_[start >> 6] |= 1ull << (start & 63); }
+  // Takes over the bits of an index of the bytes from `begin` on, a multiple of 64.
+  void join(const TokenIndex& part, int64_t begin);
   // Word starts by white space, for tokenizers that do not tell their words.
   void add_words_by_space(std::string_view text);
 

@@ -78,7 +78,9 @@ class SemanticChunker(Chunker):
         for name, value in rules.items():
             low, high = {"threshold": (-1, 1), "percentile": (0, 100), "gradient": (0, 100)}.get(name, (-1e6, 1e6))
             if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not low <= value <= high:
-                raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+                raise ValueError(
+                    f"{name} (a boundary threshold) must be a number from {low:g} to {high:g}, not {value!r}"
+                )
         self.method = choice("method", method, ("optimal", "greedy"))
         self.block = whole_number("block", block, 1)
         if self.method == "greedy" and not rules:

@@ -1,0 +1,27 @@
+"""Real users' bugs as checkable cases (tests/data/cases): each passes or carries a written reason in case_adapter.SKIPPED."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "data" / "cases"))
+
+from case_adapter import SKIPPED, STRATEGIES, adapter  # noqa: E402
+from check import load, run_case  # noqa: E402
+
+CASES = [
+    case for case in load(Path(__file__).parent / "data" / "cases" / "open.jsonl") if case["strategy"] in STRATEGIES
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_case(case):
+    if case["id"] in SKIPPED:
+        pytest.skip(SKIPPED[case["id"]])
+    passed, details = run_case(case, adapter)
+    failures = [detail for detail in details if detail[1] not in ("ok", "skipped")]
+    assert passed is not False, f"{case['symptom']} {failures}"
