@@ -2,10 +2,12 @@
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/text_args.h"
 #include "core/check.h"
 #include "core/parallel.h"
 #include "tokens/unicode_tables.h"
 #include "tokens/wordpiece.h"
+#include "tokens/wordpiece_index.h"
 
 namespace rc {
 namespace {
@@ -18,14 +20,14 @@ py::array_t<T> take_column(Column<T>&& column, int64_t size) {
   return py::array_t<T>({static_cast<py::ssize_t>(size)}, {static_cast<py::ssize_t>(sizeof(T))}, data, owner);
 }
 
-struct Texts {
+struct ByteTexts {
   std::vector<const char*> data;
   std::vector<int64_t> sizes;
 };
 
 // Pointers into the caller's bytes objects, which the list keeps alive.
-Texts texts_of(const py::list& list) {
-  Texts texts;
+ByteTexts texts_of(const py::list& list) {
+  ByteTexts texts;
   texts.data.reserve(list.size());
   texts.sizes.reserve(list.size());
   for (const py::handle item : list) {
@@ -64,15 +66,28 @@ std::unique_ptr<WordPiece> make(std::vector<std::string> vocab, bool lowercase, 
 }  // namespace
 
 void bind_wordpiece(py::module_& m) {
-  py::class_<WordPiece>(m, "WordPiece")
-      .def(py::init(&make), py::arg("vocab"), py::kw_only(), py::arg("lowercase") = true,
-           py::arg("strip_accents") = true, py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true,
-           py::arg("unk") = "[UNK]", py::arg("prefix") = "##", py::arg("max_input_chars_per_word") = 100,
-           py::arg("encode_special") = false, py::arg("added") = std::vector<AddedTuple>{})
+  m.def(
+      "wordpiece_indexes",
+      [](const Texts& texts, const std::shared_ptr<WordPiece>& wordpiece, int threads) {
+        auto out = std::make_unique<TokenIndexes>();
+        out->counter = [wordpiece](std::string_view text) {
+          return wordpiece->count(text.data(), static_cast<int64_t>(text.size()));
+        };
+        py::gil_scoped_release release;
+        out->documents = wordpiece_indexes(texts.views(), *wordpiece, threads);
+        return out;
+      },
+      py::arg("texts"), py::arg("wordpiece"), py::arg("threads") = 1);
+
+  py::class_<WordPiece, std::shared_ptr<WordPiece>>(m, "WordPiece")
+      .def(py::init(&make), py::arg("vocab"), py::kw_only(), py::arg("lowercase") = true, py::arg("strip_accents") = true,
+           py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unk") = "[UNK]",
+           py::arg("prefix") = "##", py::arg("max_input_chars_per_word") = 100, py::arg("encode_special") = false,
+           py::arg("added") = std::vector<AddedTuple>{})
       .def(
           "encode",
           [](const WordPiece& self, const py::list& list, int threads) {
-            const Texts texts = texts_of(list);
+            const ByteTexts texts = texts_of(list);
             const int64_t n = static_cast<int64_t>(texts.data.size());
             threads = checked(threads);
             TokenColumns out;
@@ -82,8 +97,7 @@ void bind_wordpiece(py::module_& m) {
               self.encode(texts.data.data(), texts.sizes.data(), n, threads, out, offsets.data());
               out.shrink();
             }
-            return py::make_tuple(take_column(std::move(out.ids), out.size),
-                                  take_column(std::move(out.starts), out.size),
+            return py::make_tuple(take_column(std::move(out.ids), out.size), take_column(std::move(out.starts), out.size),
                                   take_column(std::move(out.ends), out.size),
                                   take_column(std::move(out.continues), out.size), take(std::move(offsets)));
           },
@@ -91,7 +105,7 @@ void bind_wordpiece(py::module_& m) {
       .def(
           "count",
           [](const WordPiece& self, const py::list& list, int threads) {
-            const Texts texts = texts_of(list);
+            const ByteTexts texts = texts_of(list);
             threads = checked(threads);
             std::vector<int64_t> counts(texts.data.size());
             {
@@ -115,8 +129,7 @@ void bind_wordpiece(py::module_& m) {
                                const WordPieceOptions& o = self.options();
                                std::vector<AddedTuple> added;
                                for (const AddedToken& t : o.added)
-                                 added.emplace_back(t.content, t.id, t.normalized, t.lstrip, t.rstrip, t.single_word,
-                                                    t.special);
+                                 added.emplace_back(t.content, t.id, t.normalized, t.lstrip, t.rstrip, t.single_word, t.special);
                                py::dict d;
                                d["lowercase"] = o.lowercase;
                                d["strip_accents"] = o.strip_accents;
@@ -129,15 +142,16 @@ void bind_wordpiece(py::module_& m) {
                                d["added"] = added;
                                return d;
                              })
-      .def(py::pickle([](const py::object& self) { return py::make_tuple(self.attr("vocab"), self.attr("options")); },
-                      [](const py::tuple& state) {
-                        const py::dict o = state[1];
-                        return make(state[0].cast<std::vector<std::string>>(), o["lowercase"].cast<bool>(),
-                                    o["strip_accents"].cast<bool>(), o["clean_text"].cast<bool>(),
-                                    o["handle_chinese_chars"].cast<bool>(), o["unk"].cast<std::string>(),
-                                    o["prefix"].cast<std::string>(), o["max_input_chars_per_word"].cast<int64_t>(),
-                                    o["encode_special"].cast<bool>(), o["added"].cast<std::vector<AddedTuple>>());
-                      }));
+      .def(py::pickle(
+          [](const py::object& self) { return py::make_tuple(self.attr("vocab"), self.attr("options")); },
+          [](const py::tuple& state) {
+            const py::dict o = state[1];
+            return make(state[0].cast<std::vector<std::string>>(), o["lowercase"].cast<bool>(),
+                        o["strip_accents"].cast<bool>(), o["clean_text"].cast<bool>(),
+                        o["handle_chinese_chars"].cast<bool>(), o["unk"].cast<std::string>(),
+                        o["prefix"].cast<std::string>(), o["max_input_chars_per_word"].cast<int64_t>(),
+                        o["encode_special"].cast<bool>(), o["added"].cast<std::vector<AddedTuple>>());
+          }));
 
   m.def(
       "unicode_record",
@@ -150,8 +164,7 @@ void bind_wordpiece(py::module_& m) {
         } else {
           lower.push_back(static_cast<uint32_t>(static_cast<int32_t>(c) + r.lower));
         }
-        parts.assign(unicode::kExpansions + r.decomposition,
-                     unicode::kExpansions + r.decomposition + r.decomposition_size);
+        parts.assign(unicode::kExpansions + r.decomposition, unicode::kExpansions + r.decomposition + r.decomposition_size);
         return py::make_tuple(static_cast<int>(r.flags), static_cast<int>(r.combining_class), lower, parts);
       },
       py::arg("code_point"),

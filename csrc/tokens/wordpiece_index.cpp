@@ -1,0 +1,67 @@
+#include "tokens/wordpiece_index.h"
+
+#include "core/parallel.h"
+#include "core/utf8.h"
+
+namespace rc {
+namespace {
+
+constexpr int64_t PIECE_BYTES = 1 << 18;
+
+struct Piece {
+  int64_t document, begin, end;
+};
+
+// Cut behind white space, where WordPiece starts afresh. A run without white space stays whole, however long.
+void cut_document(std::string_view text, int64_t document, std::vector<Piece>& pieces) {
+  const int64_t size = static_cast<int64_t>(text.size());
+  int64_t begin = 0;
+  while (size - begin > PIECE_BYTES) {
+    int64_t end = begin + PIECE_BYTES;
+    while (end < size && text[end - 1] != ' ' && text[end - 1] != '\n') end++;
+    if (end >= size) break;
+    pieces.push_back({document, begin, end});
+    begin = end;
+  }
+  pieces.push_back({document, begin, size});
+}
+
+}  // namespace
+
+std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece, int threads) {
+  std::vector<Piece> pieces;
+  for (size_t d = 0; d < texts.size(); d++) cut_document(texts[d], static_cast<int64_t>(d), pieces);
+  std::vector<TokenIndex> parts(pieces.size());
+  const auto n = static_cast<int64_t>(pieces.size());
+  parallel_for(n, threads, 8, [&](int64_t p) {
+    const Piece& piece = pieces[p];
+    thread_local TokenColumns columns;  // its memory serves the next piece of this thread
+    columns.size = 0;
+    wordpiece.encode(texts[piece.document].data() + piece.begin, piece.end - piece.begin, columns);
+    // The part's bits start at the word that holds the piece's first byte, so that joining is a matter of words.
+    const int64_t shift = piece.begin & 63;
+    TokenIndex part(piece.end - piece.begin + shift, Additivity::words);
+    for (int64_t t = 0; t < columns.size; t++) {
+      const int64_t at = columns.starts[t] + shift;
+      part.add_token(at);
+      if (!columns.continues[t]) part.add_word(at);
+    }
+    parts[p] = std::move(part);
+  });
+  std::vector<TokenIndex> indexes(texts.size());
+  for (int64_t p = 0; p < n; p++) {
+    const Piece& piece = pieces[p];
+    TokenIndex& index = indexes[piece.document];
+    const int64_t size = static_cast<int64_t>(texts[piece.document].size());
+    if (piece.begin == 0 && piece.end == size) {
+      index = std::move(parts[p]);
+      continue;
+    }
+    if (piece.begin == 0) index = TokenIndex(size, Additivity::words);
+    index.join(parts[p], piece.begin & ~int64_t{63});
+    parts[p] = TokenIndex();
+  }
+  return indexes;
+}
+
+}  // namespace rc
