@@ -83,3 +83,28 @@ def optimal_cuts(
     penalty: int = 0,
     threads: int | None = None,
 ) -> NDArray[np.uint8]: ...
+
+# structure
+def markdown_blocks(
+    text: bytes | str,
+    heading_levels: int = 0x7E,
+    *,
+    front_matter: bool = True,
+    tables: bool = True,
+    math: bool = True,
+    footnotes: bool = True,
+) -> dict[str, NDArray[Any]]: ...
+def markdown_chunks(
+    texts: Any,
+    measure: Any,
+    *,
+    max_tokens: int,
+    min_tokens: int = 0,
+    overlap: int = 0,
+    keep_headings: bool = True,
+    reserve_headings: bool = False,
+    joint: int = 0,
+    defer: bool = False,
+    heading_levels: int = 0x7E,
+    threads: int = 1,
+) -> dict[str, Any]: ...
