@@ -1,6 +1,7 @@
 // Any bytes through the Markdown block scanner: rows stay in the text and in order, children in their parents, and what
-// is in no block is blank. Built by clang with -fsanitize=fuzzer,address, or by any compiler with -DRC_FUZZ_MAIN: then
-// main() feeds it random pieces of Markdown (arguments: how many, seed) or the files that it is given.
+// is in no block is blank; chunks keep to the maximum. Built by clang with -fsanitize=fuzzer,address, or by any
+// compiler with -DRC_FUZZ_MAIN: then main() feeds it random pieces of Markdown (arguments: how many, seed) or the files
+// that it is given.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "structure/markdown.h"
+#include "structure/markdown_chunks.h"
 
 namespace {
 
@@ -54,6 +56,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(c.section_level[parent] < c.section_level[i], "levels grow");
     require(c.section_start[parent] <= c.section_start[i] && c.section_end[i] <= c.section_end[parent],
             "sections nest");
+  }
+  rc::MarkdownChunkOptions sizes;
+  sizes.max_tokens = 8 + data[0] % 50;
+  sizes.min_tokens = data[0] % 7;
+  sizes.overlap = data[0] % 5;
+  sizes.keep_headings = data[0] & 2;
+  sizes.reserve_headings = data[0] & 4;
+  std::vector<rc::MarkdownChunk> chunks;
+  rc::markdown_chunks({text, static_cast<size_t>(n)}, c, rc::ByteMeasure({text, static_cast<size_t>(n)}), sizes,
+                      chunks);
+  int64_t before = 0;
+  for (const rc::MarkdownChunk& chunk : chunks) {
+    require(before <= chunk.start && chunk.start < chunk.end && chunk.end <= n, "chunks in the text, in order");
+    require(chunk.end - chunk.start == chunk.tokens && chunk.tokens <= sizes.max_tokens, "chunks within the maximum");
+    before = chunk.start;
   }
   std::free(text);
   return 0;
