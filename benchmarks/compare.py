@@ -31,7 +31,7 @@ import baseline  # noqa: E402, F401  (registers its cases; after the environment
 import corpus as corpora  # noqa: E402
 import ours  # noqa: E402
 import rivals  # noqa: E402, F401
-from harness import OURS, REGISTRY, Case, NotAvailable, Result, added_memory, measure, scaling  # noqa: E402
+from harness import OURS, REGISTRY, Case, NotAvailable, Result, added_memory, measure, reason, scaling  # noqa: E402
 from rows import MEMORY_ROWS, OWN_SIZES, ROWS, advantage, figure, growing, inputs  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -73,6 +73,8 @@ def _verify(row: str, s: Setup, documents: Sequence[Any]) -> str:
         return ""
     except AssertionError as error:
         return f"WRONG: {error}"
+    except Exception as error:
+        return f"WRONG: {reason(error)}"
 
 
 def lines_of(row: str, results: list[Result]) -> list[dict[str, Any]]:

@@ -68,6 +68,12 @@ def _(s: Setup) -> Run:
     return run
 
 
+@case("token-bert", OURS, "rapidchunk WordPiece alone, ids and spans")
+def _(s: Setup) -> Run:
+    tokenizer = part("_wordpiece.default_wordpiece")()
+    return lambda documents: len(tokenizer.encode(list(documents), 1)[0])
+
+
 @case("sentences", OURS, "rapidchunk kernel, UTF-8 bytes in")
 def _(s: Setup) -> Run:
     spans = part("kernels.cpu.sentence_spans")
