@@ -1,0 +1,63 @@
+"""Encoders: texts to vectors. One protocol; ONNX Runtime, and anything that answers a list of texts with an array."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from rapidchunk.encoders.onnx import OnnxEncoder
+from rapidchunk.encoders.protocol import Encoder
+from rapidchunk.encoders.wrapped import WrappedEncoder
+
+__all__ = ["Encoder", "OnnxEncoder", "WrappedEncoder", "as_encoder"]
+
+
+def as_encoder(
+    encoder: Any,
+    *,
+    batch_size: int | None = None,
+    max_batch_tokens: int | None = None,
+    max_length: int | None = None,
+    tokenizer: Any = None,
+) -> Encoder:
+    """An `Encoder` from whatever can encode.
+
+    Args:
+        encoder: an Encoder (returned as it is); a str or path: a known model ("minilm"), a local folder or file, or a
+            pinned Hub id "org/name@commit#sha256-of-weights"; an object with ``encode(list[str]) -> array``
+            (sentence-transformers, a service); a callable ``list[str] -> array``, sync or async.
+        batch_size: texts in one call at most.
+        max_batch_tokens: texts times the longest of them, in tokens, in one call at most.
+        max_length: tokens of the longest text that is encoded whole.
+        tokenizer: for a model, its tokenizer; for anything else, what counts the tokens of the two limits above
+            ("words", "chars", "bytes", a tokenizers.Tokenizer or a callable ``str -> int``).
+
+    Raises:
+        ValueError: not an encoder, an unknown name, a bad option, or options for a ready Encoder.
+    """
+    import os
+
+    options = {
+        "batch_size": batch_size,
+        "max_batch_tokens": max_batch_tokens,
+        "max_length": max_length,
+        "tokenizer": tokenizer,
+    }
+    options = {key: value for key, value in options.items() if value is not None}
+    if isinstance(encoder, (str, os.PathLike)):
+        return OnnxEncoder(encoder, **options)
+    if _is_encoder(encoder):
+        if options:
+            raise ValueError(f"{next(iter(options))} must be given to {encoder!r} itself, which is a ready Encoder")
+        ready: Encoder = encoder
+        return ready
+    return WrappedEncoder(encoder, **options)
+
+
+def _is_encoder(value: Any) -> bool:
+    if isinstance(value, (OnnxEncoder, WrappedEncoder)):
+        return True
+    if isinstance(value, type) or not hasattr(value, "dimension") or not callable(getattr(value, "encode", None)):
+        return False
+    parameters = inspect.signature(value.encode).parameters
+    return "progress" in parameters and "report" in parameters

@@ -1,0 +1,79 @@
+"""Token ids for a model: one flat array for all texts, without special tokens, truncation or padding."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rapidchunk.encoders.protocol import without_surrogates
+
+__all__ = ["ModelTokenizer"]
+
+#: Texts given to the tokenizer at once; its encodings hold far more than the ids, so not all texts at the same time.
+_SLICE = 1024
+
+
+class ModelTokenizer:
+    """A tokenizer as a model needs it.
+
+    Attributes:
+        prefix, suffix: ids of the special tokens before and after every text (int32).
+        pad: id of the padding token.
+    """
+
+    def __init__(self, tokenizer: Any, *, lower: bool = False, pad: int | None = None) -> None:
+        """`tokenizer`: a tokenizers.Tokenizer, a transformers fast tokenizer, or a path (tokenizer.json or its folder).
+
+        `lower` lowers the text first; `pad` is used where the tokenizer names no padding token.
+        """
+        from tokenizers import Tokenizer
+
+        if isinstance(tokenizer, (str, os.PathLike)):
+            path = Path(tokenizer)
+            path = path / "tokenizer.json" if path.is_dir() else path
+            if not path.is_file():
+                raise ValueError(f"tokenizer: there is no file {path}")
+            own = Tokenizer.from_file(str(path))
+        else:
+            inner = getattr(tokenizer, "backend_tokenizer", tokenizer)
+            if not isinstance(inner, Tokenizer):
+                raise ValueError(
+                    "tokenizer must be a tokenizers.Tokenizer, a transformers fast tokenizer or a path, "
+                    f"got {type(tokenizer).__name__}"
+                )
+            own = Tokenizer.from_str(inner.to_str())  # the caller's object is left as it is
+        padding = own.padding
+        own.no_truncation()
+        own.no_padding()
+        # Special tokens in a user's text are text.
+        own.encode_special_tokens = True
+        self._tokenizer = own
+        self._lower = lower
+        whole = own.encode("a", add_special_tokens=True)
+        inside = [i for i, special in enumerate(whole.special_tokens_mask) if not special] or [len(whole.ids)]
+        self.prefix = np.array(whole.ids[: inside[0]], np.int32)
+        self.suffix = np.array(whole.ids[inside[-1] + 1 :], np.int32)
+        named = [own.token_to_id(token) for token in ("[PAD]", "<pad>")]
+        found = [padding["pad_id"] if padding else None, pad, *named]
+        self.pad: int = next((value for value in found if value is not None), 0)
+
+    def ids_of(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Ids of all texts in one array (int32) and the offsets of the texts in it (int64, n + 1)."""
+        parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        for at in range(0, len(texts), _SLICE):
+            piece = [without_surrogates(text) for text in texts[at : at + _SLICE]]
+            if self._lower:
+                piece = [text.lower() for text in piece]
+            encodings = self._tokenizer.encode_batch_fast(piece, add_special_tokens=False)
+            ids = [encoding.ids for encoding in encodings]
+            counts = [len(row) for row in ids]
+            offsets[at + 1 : at + 1 + len(piece)] = counts
+            parts.append(np.fromiter(chain.from_iterable(ids), np.int32, sum(counts)))
+        return np.concatenate(parts), np.cumsum(offsets)
