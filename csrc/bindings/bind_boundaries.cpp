@@ -2,8 +2,10 @@
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/float_rows.h"
 #include "bindings/threads_arg.h"
 #include "boundaries/boundaries.h"
+#include "boundaries/directional.h"
 #include "core/offsets.h"
 
 namespace rc {
@@ -79,6 +81,28 @@ py::array_t<uint8_t> bind_optimal_cuts(const py::array& similarity, const py::ar
   return cut;
 }
 
+py::array_t<uint8_t> bind_directional_cuts(const py::array& vectors, const py::array& first, const py::array& last,
+                                           const py::array& prior, const py::array& doc_offsets, int64_t min_tokens,
+                                           int64_t max_tokens, const Threads& threads) {
+  const FloatRows rows = float_rows(vectors, "vectors");
+  const auto f = view<int64_t>(first, "first"), l = view<int64_t>(last, "last");
+  const auto offsets = view<int64_t>(doc_offsets, "doc_offsets");
+  const auto p = view<uint8_t>(prior, "prior");
+  check(f.rows == rows.rows, "first", "must have as many entries as vectors");
+  check(l.rows == rows.rows, "last", "must have as many entries as vectors");
+  check(p.rows == rows.rows, "prior", "must have as many entries as vectors");
+  const int64_t documents = check_offsets(offsets.data, offsets.rows, rows.rows, "doc_offsets");
+  const int workers = thread_count(threads);
+  py::array_t<uint8_t> cut(rows.rows);
+  {
+    uint8_t* out = cut.mutable_data();
+    py::gil_scoped_release release;
+    directional_cuts(rows.data, rows.half, rows.columns, {offsets.data, f.data, l.data, documents}, p.data, min_tokens,
+                     max_tokens, out, workers);
+  }
+  return cut;
+}
+
 }  // namespace
 
 void bind_boundaries(py::module_& m) {
@@ -89,6 +113,8 @@ void bind_boundaries(py::module_& m) {
         arg("doc_offsets"), arg("min_tokens"), arg("max_tokens"), arg("threads") = py::none());
   m.def("optimal_cuts", &bind_optimal_cuts, arg("similarity"), arg("first"), arg("last"), arg("doc_offsets"),
         arg("min_tokens"), arg("max_tokens"), arg("penalty") = 0, arg("threads") = py::none());
+  m.def("directional_cuts", &bind_directional_cuts, arg("vectors"), arg("first"), arg("last"), arg("prior"),
+        arg("doc_offsets"), arg("min_tokens"), arg("max_tokens"), arg("threads") = py::none());
 }
 
 }  // namespace rc

@@ -21,11 +21,6 @@ T* scratch(std::vector<T>& memory, int64_t size) {
   return memory.data();
 }
 
-void check_limits(int64_t min_tokens, int64_t max_tokens) {
-  check(max_tokens >= 1 && max_tokens <= kMost, "max_tokens", "must be from 1 to 2^31 - 1");
-  check(min_tokens >= 0 && min_tokens <= max_tokens, "min_tokens", "must be from 0 to max_tokens");
-}
-
 int64_t parameter(Method method, double value) {
   check(std::isfinite(value), "value", "must be finite");
   if (method == Method::threshold)
@@ -38,6 +33,11 @@ int64_t parameter(Method method, double value) {
 }
 
 }  // namespace
+
+void check_limits(int64_t min_tokens, int64_t max_tokens) {
+  check(max_tokens >= 1 && max_tokens <= kMost, "max_tokens", "must be from 1 to 2^31 - 1");
+  check(min_tokens >= 0 && min_tokens <= max_tokens, "min_tokens", "must be from 0 to max_tokens");
+}
 
 void check_sizes(const SentenceSizes& s) {
   for (int64_t d = 0; d < s.documents; d++) {

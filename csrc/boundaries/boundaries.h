@@ -266,6 +266,7 @@ struct SentenceSizes {
 
 // Throws unless first <= last and both never fall within a document.
 void check_sizes(const SentenceSizes& s);
+void check_limits(int64_t min_tokens, int64_t max_tokens);
 
 void boundary_candidates(const int32_t* similarity, const int64_t* offsets, int64_t documents, Method method, double value,
                          uint8_t* candidate, int threads);

@@ -83,6 +83,16 @@ def optimal_cuts(
     penalty: int = 0,
     threads: int | None = None,
 ) -> NDArray[np.uint8]: ...
+def directional_cuts(
+    vectors: NDArray[np.float32] | NDArray[np.float16],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    prior: NDArray[np.uint8],
+    doc_offsets: NDArray[np.int64],
+    min_tokens: int,
+    max_tokens: int,
+    threads: int | None = None,
+) -> NDArray[np.uint8]: ...
 
 # structure
 def markdown_blocks(

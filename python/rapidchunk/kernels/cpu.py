@@ -3,6 +3,7 @@
 from rapidchunk._core import (
     adjacent_similarity,
     boundary_candidates,
+    directional_cuts,
     gather_windows,
     greedy_cuts,
     markdown_blocks,
@@ -16,6 +17,7 @@ from rapidchunk._core import (
 __all__ = [
     "adjacent_similarity",
     "boundary_candidates",
+    "directional_cuts",
     "gather_windows",
     "greedy_cuts",
     "markdown_blocks",

@@ -1,6 +1,7 @@
 """The kernels in plain Python and NumPy: what the native ones must equal, and where their contracts are written."""
 
 from rapidchunk.kernels.reference.boundaries import boundary_candidates, greedy_cuts, optimal_cuts
+from rapidchunk.kernels.reference.directional import directional_cuts
 from rapidchunk.kernels.reference.markdown import (
     markdown_blocks,
 )
@@ -12,6 +13,7 @@ from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, t
 __all__ = [
     "adjacent_similarity",
     "boundary_candidates",
+    "directional_cuts",
     "gather_windows",
     "greedy_cuts",
     "markdown_blocks",
