@@ -118,3 +118,11 @@ def markdown_chunks(
     heading_levels: int = 0x7E,
     threads: int = 1,
 ) -> dict[str, Any]: ...
+
+# sentences
+def sentence_spans(
+    texts: list[bytes],
+    language: str | None = None,
+    newline_is_boundary: bool = False,
+    threads: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
