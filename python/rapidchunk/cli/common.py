@@ -1,0 +1,124 @@
+"""What several commands share: options of strategies, encoders, errors of usage."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from rapidchunk import strategies
+from rapidchunk.cli.progress import Bar
+
+__all__ = ["UsageError", "add_strategy_options", "as_encoder", "fetch", "strategy_options", "tokenizer_name", "whole"]
+
+
+class UsageError(Exception):
+    """The command line asks for something that cannot be; exit code 2."""
+
+
+def whole(least: int) -> Any:
+    """An argparse type: whole numbers from `least`."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, not {value}")
+        return value
+
+    return number
+
+
+def add_strategy_options(parser: argparse.ArgumentParser) -> None:
+    names = list(strategies.names())
+    group = parser.add_argument_group("how to cut")
+    group.add_argument(
+        "--strategy",
+        choices=["auto", *names],
+        default="auto",
+        metavar="NAME",
+        help=f"auto (by the file's suffix; the default), {', '.join(names)}",
+    )
+    group.add_argument("--max-tokens", type=whole(1), metavar="N", help="the most tokens in a chunk")
+    group.add_argument("--min-tokens", type=whole(0), metavar="N", help="the least tokens, where the maximum allows")
+    group.add_argument("--overlap", type=whole(0), metavar="N", help="the most tokens that a chunk repeats of the last")
+    group.add_argument(
+        "--tokenizer",
+        default="bert",
+        metavar="NAME",
+        help="bert (the default), words, chars, bytes, or the path of a tokenizer.json or vocab.txt",
+    )
+    group.add_argument("--language", metavar="CODE", help="language of the text, for the sentence rules")
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="any other option of the strategy, the value as JSON or plain text: --set percentile=95 --set method=greedy",
+    )
+
+
+def strategy_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of the strategy out of a command line.
+
+    Raises:
+        UsageError: an option that the strategy does not have.
+    """
+    options: dict[str, Any] = {}
+    for name in ("max_tokens", "min_tokens", "overlap", "language"):
+        if getattr(given, name) is not None:
+            options[name] = getattr(given, name)
+    for entry in given.set:
+        name, equals, text = entry.partition("=")
+        name = name.replace("-", "_")
+        if not equals or not name:
+            raise UsageError(f"--set must be OPTION=VALUE, not {entry!r}")
+        if name in ("encoder", "tokenizer"):
+            raise UsageError(f"--set {name}: use --{name}")
+        try:
+            options[name] = json.loads(text)
+        except ValueError:
+            options[name] = text
+    if given.strategy != "auto":
+        _require_known(options, {given.strategy: strategies.parameters(given.strategy)})
+    else:
+        _require_known(options, {name: strategies.parameters(name) for name in strategies.names()})
+    return options
+
+
+def _require_known(options: Mapping[str, Any], known: Mapping[str, list[str]]) -> None:
+    for name in options:
+        if not any(name in parameters for parameters in known.values()):
+            which = f"the strategy {next(iter(known))} has" if len(known) == 1 else "the strategies have"
+            raise UsageError(f"{which} no option {name}")
+
+
+def tokenizer_name(name: str) -> str:
+    """The tokenizer's name, or its absolute path."""
+    return name if name in ("bert", "words", "chars", "bytes") else os.path.abspath(name)
+
+
+def encoder_name(name: str) -> str:
+    """An encoder as it is recorded in an index: paths absolute, names as they are."""
+    return os.path.abspath(name) if os.path.exists(name) else name
+
+
+def as_encoder(name: str, **options: Any) -> Any:
+    """The encoder of a name or path, fetched first (with a progress bar) when it is a known model."""
+    from rapidchunk import encoders, models
+
+    if models.known(name) and not os.path.exists(name):
+        fetch(name)
+    return encoders.as_encoder(name, **options)
+
+
+def fetch(name: str) -> os.PathLike[str]:
+    """The folder of a model; a progress bar while it is fetched."""
+    from rapidchunk import models
+
+    with Bar(f"fetching {name}") as bar:
+        return models.get(name, progress=bar.update)

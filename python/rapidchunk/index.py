@@ -1,0 +1,518 @@
+"""The main job: files to a Parquet file of chunks, metadata and vectors.
+
+Documents stream through in batches. Each batch becomes a part, a Parquet file in a hidden work folder beside the output,
+and is entered in the folder's manifest; at the end the parts are joined into one file, which takes the output's place in
+one rename. So a run that is killed leaves no half file, and a later run can go on after the last part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from rapidchunk import strategies
+from rapidchunk._version import __version__
+from rapidchunk.chunkers.base import Chunker
+from rapidchunk.chunks import Chunks
+from rapidchunk.documents import Document, InputError, Source, read, without_surrogates
+
+__all__ = ["SCHEMA_KEY", "RunError", "Indexer", "Report", "Settings"]
+
+#: Key of the settings (JSON) in the schema metadata of the Parquet file.
+SCHEMA_KEY = b"rapidchunk"
+OWN_COLUMNS = (
+    "document", "file", "line", "index", "start", "end", "byte_start", "byte_end", "tokens", "text", "vector",
+)  # fmt: skip
+#: Bytes of text in a batch: large where only chunking happens, small where encoding makes a batch take its time.
+BATCH_BYTES = {False: 8 << 20, True: 1 << 20}
+#: Rows are gathered up to about this many bytes for a row group of the output.
+ROW_GROUP_BYTES = 32 << 20
+
+Progress = Callable[[int, int, int], object]
+
+
+class RunError(RuntimeError):
+    """The output or its work folder is not in a state to go on from; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides about the content of an index; it is kept in the file, and a resumed run must have the same.
+
+    Attributes:
+        strategy: a name from `rapidchunk.strategies`, or "auto" for the one that suits each file.
+        options: the strategy's parameters, JSON values; with "auto" those that a strategy does not have are left out.
+        encoder: a known model or an absolute path, recorded for `search`; None: no vectors.
+        tokenizer: a name or an absolute path.
+        skip_errors: inputs that cannot be read are left out.
+    """
+
+    strategy: str = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    encoder: str | None = None
+    tokenizer: str = "bert"
+    skip_errors: bool = False
+
+
+@dataclass
+class Report:
+    """What came of it: counts, and the column names that metadata had to take."""
+
+    files: int = 0
+    documents: int = 0
+    chunks: int = 0
+    skipped: int = 0
+    dimension: int | None = None
+    resumed: int = 0
+
+
+@dataclass
+class _Manifest:
+    """The work folder's table of contents.
+
+    `source` and `line` are the last document that is in a part: later documents remain to be done.
+    `kinds` has the JSON types that were seen for each key of metadata.
+    """
+
+    settings: dict[str, Any]
+    sources: list[list[Any]]
+    parts: list[str] = field(default_factory=list)
+    source: int = -1
+    line: int = 0
+    documents: int = 0
+    chunks: int = 0
+    skipped: int = 0
+    dimension: int | None = None
+    kinds: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Indexer:
+    """One run from sources to a Parquet file.
+
+    Args:
+        sources: from `rapidchunk.documents.find`.
+        output: the Parquet file to write or replace.
+        settings: see `Settings`.
+        encoder: the encoder itself; its name is in the settings.
+        resume: go on after the last part of a run that was interrupted, if there is one.
+        batch_bytes: bytes of text in a batch; what is lost at most when a run is killed.
+        stdin: in place of the standard input.
+        warn: called with a line of text for each input left out.
+
+    Raises:
+        ValueError: a parameter of the strategy is out of range.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        output: str | os.PathLike[str],
+        settings: Settings,
+        *,
+        encoder: Any = None,
+        resume: bool = False,
+        batch_bytes: int | None = None,
+        stdin: IO[bytes] | None = None,
+        warn: Callable[[str], object] | None = None,
+    ) -> None:
+        if (encoder is None) != (settings.encoder is None):
+            raise ValueError("encoder and settings.encoder must be given together")
+        self.sources = list(sources)
+        self.output = Path(output)
+        self.settings = settings
+        self.encoder = encoder
+        self.resume = resume
+        self.batch_bytes = batch_bytes or BATCH_BYTES[encoder is not None]
+        self.stdin = stdin
+        self.warn = warn or (lambda line: None)
+        self.folder = self.output.parent / f".{self.output.name}.rapidchunk"
+        self._chunkers: dict[str, Chunker] = {}
+        if settings.strategy == "auto":
+            for name in sorted({source.strategy for source in self.sources}):
+                self._chunker(name)
+        else:
+            self._chunker(settings.strategy)
+
+    def run(self, progress: Progress | None = None) -> Report:
+        """Does the work.
+
+        Args:
+            progress: called with (bytes of input done, bytes of input in all or 0, chunks so far).
+
+        Raises:
+            InputError: an input cannot be read (unless `skip_errors`).
+            RunError: another run writes this output, or there is something else to go on from than asked for.
+        """
+        if self.output.is_dir():
+            raise RunError(f"{self.output} is a folder")
+        if not self.output.parent.is_dir():
+            raise RunError(f"{self.output.parent}: no such folder")
+        with _locked(self.folder):
+            manifest = self._manifest()
+            report = Report(resumed=manifest.documents)
+            tell = _Tell(progress, self.sources, manifest)
+            for batch, source, line in self._batches(manifest):
+                self._part(manifest, batch, tell)
+                manifest.source, manifest.line = source, line
+                _write_json(self.folder / "manifest.json", asdict(manifest))
+            self._join(manifest)
+            report.files = len(self.sources)
+            report.documents, report.chunks, report.skipped = manifest.documents, manifest.chunks, manifest.skipped
+            report.dimension = manifest.dimension
+            shutil.rmtree(self.folder)
+        return report
+
+    def _chunker(self, name: str) -> Chunker:
+        if name not in self._chunkers:
+            options = dict(self.settings.options)
+            if self.settings.strategy == "auto":
+                known = strategies.parameters(name)
+                options = {option: value for option, value in options.items() if option in known}
+            shared = {"tokenizer": self.settings.tokenizer, "encoder": self.encoder}
+            self._chunkers[name] = strategies.make(name, options, shared=shared)
+        return self._chunkers[name]
+
+    def _manifest(self) -> _Manifest:
+        """The manifest to go on from: an empty one, or that of the run that was interrupted."""
+        given = {**asdict(self.settings), "version": __version__}
+        sources = [[source.name, source.format, source.size, source.stamp] for source in self.sources]
+        fresh: _Manifest = _Manifest(json.loads(json.dumps(given)), sources)
+        path = self.folder / "manifest.json"
+        if self.resume and path.exists():
+            try:
+                old = _Manifest(**json.loads(path.read_text()))
+            except (ValueError, TypeError):
+                raise RunError(f"{path} cannot be read; run without --resume to begin again") from None
+            _require_same(old, fresh)
+            for entry in self.folder.glob("part-*"):
+                if entry.name not in old.parts:
+                    entry.unlink()
+            return old
+        for entry in self.folder.iterdir():
+            if entry.name != "lock":
+                entry.unlink()
+        return fresh
+
+    def _batches(self, manifest: _Manifest) -> Iterator[tuple[list[Document], int, int]]:
+        """Batches of documents that remain, each with the place of its last document."""
+        batch: list[Document] = []
+        size = 0
+        skipped = 0
+
+        def leave_out(error: InputError) -> None:
+            nonlocal skipped
+            if not self.settings.skip_errors:
+                raise error
+            if (number, error.line) > place:  # an earlier run has counted the others
+                skipped += 1
+                self.warn(f"left out: {error}")
+
+        place = (manifest.source, manifest.line)
+        for number, source in enumerate(self.sources):
+            if number < place[0] or (number == place[0] and source.format != "jsonl"):
+                continue
+            for document in read(source, self.stdin, leave_out):
+                if (number, document.line or 0) <= place:
+                    continue
+                batch.append(document)
+                size += len(document.text)
+                if size >= self.batch_bytes:
+                    manifest.skipped, skipped = manifest.skipped + skipped, 0
+                    yield batch, number, document.line or 0
+                    batch, size = [], 0
+        manifest.skipped += skipped
+        if batch:
+            yield batch, len(self.sources), 0
+
+    def _part(self, manifest: _Manifest, batch: list[Document], tell: _Tell) -> None:
+        """Chunks, encodes and saves one batch; enters it in the manifest."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        tables = []
+        begin = 0
+        pieces: list[tuple[Chunks, list[Document]]] = []
+        for end in range(1, len(batch) + 1):
+            if end == len(batch) or self._strategy(batch[end]) != self._strategy(batch[begin]):
+                run = batch[begin:end]
+                chunker = self._chunker(self._strategy(run[0]))
+                pieces.append((chunker([document.text for document in run], ids=[d.id for d in run]), run))
+                begin = end
+        self._encode(pieces, tell, batch[-1])
+        for chunks, run in pieces:
+            if len(chunks):
+                tables.append(self._table(manifest, chunks, run))
+        manifest.documents += len(batch)
+        if tables:
+            table = pa.concat_tables(tables, promote_options="permissive")
+            name = f"part-{len(manifest.parts):06d}.parquet"
+            temporary = self.folder / f"{name}.tmp"
+            pq.write_table(table, temporary, compression="zstd", use_dictionary=["document", "file"])
+            _settle(temporary, self.folder / name)
+            manifest.parts.append(name)
+            manifest.chunks += table.num_rows
+        tell.done(batch[-1], manifest.chunks)
+
+    def _strategy(self, document: Document) -> str:
+        return document.source.strategy if self.settings.strategy == "auto" else self.settings.strategy
+
+    def _encode(self, pieces: list[tuple[Chunks, list[Document]]], tell: _Tell, last: Document) -> None:
+        """Gives vectors to the chunks that their strategy gave none: all of a batch in one call, sorted by length there."""
+        if self.encoder is None:
+            return
+        lacking = [place for place, (chunks, _) in enumerate(pieces) if chunks.vectors is None and len(chunks)]
+        texts = [text for place in lacking for text in pieces[place][0].contexts()]
+        if not texts:
+            return
+        vectors = self.encoder.encode(texts, progress=lambda done, total: tell.within(last, done / max(total, 1)))
+        begin = 0
+        for place in lacking:
+            chunks, run = pieces[place]
+            pieces[place] = (chunks.replace(vectors=vectors[begin : begin + len(chunks)]), run)
+            begin += len(chunks)
+
+    def _table(self, manifest: _Manifest, chunks: Chunks, run: list[Document]) -> Any:
+        """One table of our columns; metadata as JSON text, because a key may have other types in later documents."""
+        import pyarrow as pa
+
+        if chunks.vectors is None:
+            dimension = None
+        else:
+            dimension = chunks.vectors.shape[1]
+            if manifest.dimension not in (None, dimension):
+                raise ValueError(f"the encoder gave vectors of {dimension} values after {manifest.dimension}")
+            manifest.dimension = dimension
+        numbers = chunks.document
+        table = chunks.to_arrow()
+        files = pa.array([document.source.name for document in run])
+        columns: dict[str, Any] = {
+            "document": table["document"],
+            "file": files.take(pa.array(numbers)),
+            "line": pa.array(_lines(chunks, run)),
+        }
+        columns |= {name: table[name] for name in table.column_names if name not in columns}
+        for key in sorted({key for document in run for key in document.metadata}):
+            values = [json.dumps(d.metadata[key]) if d.metadata.get(key) is not None else None for d in run]
+            kinds = {_kind(document.metadata[key]) for document in run if document.metadata.get(key) is not None}
+            seen = manifest.kinds.setdefault(key, [])
+            seen.extend(sorted(kinds.difference(seen)))
+            columns[f"json:{key}"] = pa.array(values, pa.large_string()).take(pa.array(numbers))
+        return pa.table(columns)
+
+    def _join(self, manifest: _Manifest) -> None:
+        """Parts to the output file."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        paths = [self.folder / name for name in manifest.parts]
+        schemas = [pq.read_schema(path).remove_metadata() for path in paths]
+        parts = pa.unify_schemas(schemas, promote_options="permissive") if schemas else _empty_schema()
+        final = _final_schema(parts, manifest)
+        about = {**manifest.settings, "dimension": manifest.dimension, "documents": manifest.documents}
+        schema = final.with_metadata({SCHEMA_KEY: json.dumps(about).encode()})
+        temporary = self.folder / "output.tmp"
+        with pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=["document", "file"]) as writer:
+            group: list[Any] = []
+            for path in paths:
+                table = pq.read_table(path).replace_schema_metadata(None)
+                group.append(_finished(table, parts, schema))
+                if sum(part.nbytes for part in group) >= ROW_GROUP_BYTES:
+                    writer.write_table(pa.concat_tables(group))
+                    group = []
+            if group:
+                writer.write_table(pa.concat_tables(group))
+        _settle(temporary, self.output)
+
+
+class _Tell:
+    """Progress in bytes of the input, between batches and inside of them."""
+
+    def __init__(self, progress: Progress | None, sources: Sequence[Source], manifest: _Manifest) -> None:
+        self.progress = progress
+        self.before: dict[str, int] = {}
+        total = 0
+        for source in sources:
+            self.before[source.name] = total
+            total += source.size
+        self.total = 0 if any(source.stamp == 0 for source in sources) else total
+        self.at = 0
+        self.chunks = manifest.chunks
+
+    def done(self, last: Document, chunks: int) -> None:
+        self.at, self.chunks = self._place(last), chunks
+        self._call(self.at)
+
+    def within(self, last: Document, share: float) -> None:
+        self._call(self.at + int((self._place(last) - self.at) * share))
+
+    def _place(self, last: Document) -> int:
+        return self.before[last.source.name] + last.read
+
+    def _call(self, done: int) -> None:
+        if self.progress is not None:
+            self.progress(done, self.total, self.chunks)
+
+
+def _lines(chunks: Chunks, run: list[Document]) -> np.ndarray:
+    """The line in its file where each chunk begins; for JSON lines the record's."""
+    lines = np.ones(len(chunks), np.int64)
+    previous, at, line = -1, 0, 1
+    for row, (number, start) in enumerate(zip(chunks.document.tolist(), chunks.start.tolist())):
+        document = run[number]
+        if document.line is not None:
+            lines[row] = document.line
+            continue
+        if number != previous:
+            previous, at, line = number, 0, 1
+        line += document.text.count("\n", at, start)  # starts never go backwards
+        at = start
+        lines[row] = line
+    return lines
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if -(2**63) <= value < 2**63 else "other"
+    if isinstance(value, float):
+        return "float" if math.isfinite(value) else "other"
+    return "str" if isinstance(value, str) else "other"
+
+
+def _metadata_names(schema: Any, taken: Sequence[str]) -> dict[str, str]:
+    """Column of a part -> column of the output, for metadata. Names that are taken get "meta_" before them."""
+    names: dict[str, str] = {}
+    used = {*OWN_COLUMNS, *taken}
+    for column in schema.names:
+        if column.startswith("json:"):
+            name = without_surrogates(column.removeprefix("json:")) or "meta_"
+            while name in used:
+                name = f"meta_{name}"
+            used.add(name)
+            names[column] = name
+    return names
+
+
+def _final_schema(parts: Any, manifest: _Manifest) -> Any:
+    """The output's schema: metadata with the one type that all its values have, else as text."""
+    import pyarrow as pa
+
+    plain = [name for name in parts.names if not name.startswith("json:")]
+    renamed = _metadata_names(parts, plain)
+    types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "str": pa.large_string()}
+    fields = []
+    for column in parts:
+        if column.name not in renamed:
+            fields.append(pa.field(column.name, pa.string() if pa.types.is_null(column.type) else column.type))
+            continue
+        kinds = set(manifest.kinds.get(column.name.removeprefix("json:"), ()))
+        if kinds == {"int", "float"}:
+            kinds = {"float"}
+        type = types.get(next(iter(kinds)), pa.large_string()) if len(kinds) == 1 else pa.large_string()
+        fields.append(pa.field(renamed[column.name], type))
+    return pa.schema(fields)
+
+
+def _empty_schema() -> Any:
+    import pyarrow as pa
+
+    numbers = [name for name in OWN_COLUMNS if name not in ("document", "file", "text", "vector")]
+    return pa.schema(
+        [("document", pa.string()), ("file", pa.string()), *((name, pa.int64()) for name in numbers), ("text", pa.large_string())]
+    )  # fmt: skip
+
+
+def _finished(table: Any, parts: Any, final: Any) -> Any:
+    """A part with all columns of the output, of the output's types."""
+    import pyarrow as pa
+
+    columns = []
+    for source, target in zip(parts, final):
+        if source.name not in table.column_names:
+            columns.append(pa.nulls(table.num_rows, target.type))
+        elif source.name.startswith("json:"):
+            columns.append(_metadata(table[source.name].to_pylist(), target.type))
+        else:
+            columns.append(table[source.name].cast(target.type))
+    return pa.table(columns, schema=final)
+
+
+def _metadata(column: list[str | None], type: Any) -> Any:
+    import pyarrow as pa
+
+    values = [None if text is None else json.loads(text) for text in column]
+    if pa.types.is_large_string(type):
+        # A string is itself; anything else keeps its JSON.
+        texts = [value if value is None or isinstance(value, str) else text for value, text in zip(values, column)]
+        return pa.array([None if text is None else without_surrogates(text) for text in texts], type)
+    if pa.types.is_floating(type):
+        values = [None if value is None else float(value) for value in values]
+    return pa.array(values, type)
+
+
+def _require_same(old: _Manifest, new: _Manifest) -> None:
+    """Raises RunError, naming what differs, unless the interrupted run was of the same settings and inputs."""
+    def flat(settings: dict[str, Any]) -> dict[str, Any]:
+        return {**{k: v for k, v in settings.items() if k != "options"}, **settings.get("options", {})}
+
+    before, now = flat(old.settings), flat(new.settings)
+    changes = [
+        f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
+        for name in sorted({*before, *now})
+        if before.get(name) != now.get(name)
+    ]
+    if old.sources != new.sources:
+        earlier, present = ({tuple(source)[0]: source for source in m.sources} for m in (old, new))
+        differ = sorted(name for name in {*earlier, *present} if earlier.get(name) != present.get(name))
+        named = ", ".join(differ[:3]) + (f" and {len(differ) - 3} more" if len(differ) > 3 else "")
+        changes.append(f"the inputs changed ({named})" if differ else "the inputs are in another order")
+    if changes:
+        raise RunError(
+            f"cannot resume: {'; '.join(changes)}. Run with the same settings, or without --resume to begin again"
+        )
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """The work folder, made if need be, for this process alone. The lock goes with the process, however it ends."""
+    import fcntl
+
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(f"another run is writing this output (it holds {folder / 'lock'})") from None
+        try:
+            yield
+        finally:
+            if folder.exists() and {entry.name for entry in folder.iterdir()} <= {"lock"}:
+                shutil.rmtree(folder)  # nothing to go on from
+
+
+def _write_json(path: Path, value: Any) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(value))
+    _settle(temporary, path)
+
+
+def _settle(temporary: Path, path: Path) -> None:
+    """Puts a written file in its place, whole or not at all, even when the machine goes down."""
+    with open(temporary, "rb+") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

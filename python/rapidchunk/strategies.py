@@ -1,0 +1,85 @@
+"""The strategies by name, for the command line and the indexing pipeline.
+
+A class ``SomethingChunker`` that `rapidchunk.chunkers` exports is the strategy "something"; nothing else has to be
+registered. `SUFFIXES` says which strategy the choice "auto" takes for a kind of file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from rapidchunk import chunkers
+from rapidchunk.chunkers.base import Chunker
+
+__all__ = ["FALLBACK", "SUFFIXES", "UnknownOption", "make", "names", "parameters", "strategy_of"]
+
+#: Suffixes of files and the strategy that suits them; a strategy that is not there (yet, or its extra) is passed over.
+SUFFIXES: dict[str, str] = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+}
+#: What "auto" takes for everything else.
+FALLBACK = "sentence"
+
+
+class UnknownOption(ValueError):
+    """A strategy was given an option that it does not have."""
+
+
+def names() -> dict[str, type[Chunker]]:
+    """Every strategy, by name."""
+    found = {}
+    for public in chunkers.__all__:
+        cls = getattr(chunkers, public)
+        if isinstance(cls, type) and issubclass(cls, Chunker) and cls is not Chunker:
+            words = re.findall(r"[A-Z][a-z0-9]*", public.removesuffix("Chunker"))
+            found["-".join(words).lower()] = cls
+    return dict(sorted(found.items()))
+
+
+def strategy_of(file: str) -> str:
+    """The strategy that "auto" takes for a file, by its suffix."""
+    name = SUFFIXES.get(PurePath(file).suffix.lower(), FALLBACK)
+    return name if name in names() else FALLBACK
+
+
+def parameters(name: str) -> list[str]:
+    """The options of a strategy.
+
+    Raises:
+        ValueError: there is no such strategy.
+    """
+    return list(inspect.signature(_class(name)).parameters)
+
+
+def make(name: str, options: Mapping[str, Any], *, shared: Mapping[str, Any] | None = None) -> Chunker:
+    """The strategy's chunker.
+
+    Args:
+        name: one of `names`.
+        options: parameters that must be known to the strategy.
+        shared: parameters that are left out where the strategy does not have them.
+
+    Raises:
+        UnknownOption: an entry of `options` is no parameter of the strategy.
+        ValueError: no such strategy, or a parameter is out of range.
+    """
+    known = parameters(name)
+    for option in options:
+        if option not in known:
+            raise UnknownOption(f"the strategy {name} has no option {option}; it has {', '.join(known)}")
+    return _class(name)(**{k: v for k, v in (shared or {}).items() if k in known}, **options)
+
+
+def _class(name: str) -> Any:
+    try:
+        return names()[name]
+    except KeyError:
+        raise ValueError(f"strategy must be one of {', '.join(names())}, not {name!r}") from None

@@ -1,0 +1,45 @@
+"""Compiles the CUDA sources for the architectures that they must run on, with nvcc where it is, else with NVRTC from the
+package index. A check of the language only: nothing is run."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+
+
+def with_nvcc(source: Path) -> None:
+    for architecture in ARCHITECTURES:
+        command = ["nvcc", "-std=c++17", "-fmad=false", "-I", str(ROOT / "csrc"), f"-arch={architecture}", "-cubin"]
+        subprocess.run([*command, "-o", "/dev/null", str(source)], check=True)
+
+
+def with_nvrtc(source: Path) -> None:
+    from cuda.bindings import nvrtc
+
+    text = source.read_text().encode()
+    for architecture in ARCHITECTURES:
+        _, program = nvrtc.nvrtcCreateProgram(text, source.name.encode(), 0, [], [])
+        options = [b"--std=c++17", b"--fmad=false", f"-I{ROOT / 'csrc'}".encode(), f"-arch={architecture}".encode()]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if status:
+            _, size = nvrtc.nvrtcGetProgramLogSize(program)
+            log = b" " * size
+            nvrtc.nvrtcGetProgramLog(program, log)
+            sys.exit(f"{source} for {architecture}:\n{log.decode()}")
+
+
+sources = sorted((ROOT / "csrc").glob("*/*.cu"))
+if not sources:
+    print("no CUDA sources")
+    sys.exit()
+compiler = with_nvcc
+if shutil.which("nvcc") is None:
+    compiler = with_nvrtc
+    packages = ["nvidia-cuda-nvrtc>=13", "cuda-bindings>=13"]
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *packages], check=True)
+for path in sources:
+    compiler(path)
+print(f"{len(sources)} CUDA sources compile for {', '.join(ARCHITECTURES)} ({compiler.__name__.removeprefix('with_')})")
