@@ -63,9 +63,13 @@ def test_columns_spans_and_lines(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     (folder / ".hidden").mkdir(parents=True)
     (folder / ".hidden" / "no.txt").write_text("Not this one.")
-    (folder / "a.txt").write_text("Grüße aus Köln.\n\nZweiter Absatz hier.\r\nUnd noch einer. " * 5, encoding="utf-8", newline="")
+    (folder / "a.txt").write_text(
+        "Grüße aus Köln.\n\nZweiter Absatz hier.\r\nUnd noch einer. " * 5, encoding="utf-8", newline=""
+    )
     (folder / "b.md").write_text("# Title\n\nBody text.\n\n## Sub\n\nMore text here.\n", encoding="utf-8")
-    write_jsonl(folder / "c.jsonl", [{"text": "One record.", "id": 7, "tag": "x"}, {"text": "Another one.", "score": 1}])
+    write_jsonl(
+        folder / "c.jsonl", [{"text": "One record.", "id": 7, "tag": "x"}, {"text": "Another one.", "score": 1}]
+    )
     (folder / "d.bin").write_bytes(b"\xff")  # of no suffix that is known
     output = tmp_path / "out.parquet"
     report = Indexer(documents.find([str(folder)]), output, settings(strategy="auto", options={"max_tokens": 8})).run()
@@ -119,7 +123,11 @@ def test_same_rows_whatever_the_batches(tmp_path: Path) -> None:
     for size in (1, 300, 1 << 20):
         output = tmp_path / f"{size}.parquet"
         Indexer(
-            documents.find([str(source)]), output, settings(encoder="letters"), encoder=LetterEncoder(), batch_bytes=size
+            documents.find([str(source)]),
+            output,
+            settings(encoder="letters"),
+            encoder=LetterEncoder(),
+            batch_bytes=size,
         ).run()
         tables.append(pq.read_table(output).to_pylist())
     assert tables[0] == tables[1] == tables[2]

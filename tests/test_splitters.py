@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -44,13 +43,14 @@ def test_sentence_chunker_follows_the_splitter(make: Callable[[], Callable[[str]
     chunker = SentenceChunker(max_tokens=9, tokenizer="words", splitter=splitter)
     chunks = chunker([TEXT, "", "One only."])
     first = chunks.of_document(0)
-    assert [chunk.text.strip() for chunk in first] == [
-        "It began in the morning. Nobody had expected that!",
-        "Would it go on?\n\nGrüße aus Köln 😀 kamen",
-        "an. The last sentence has no stop",
-    ] or all(re.search(r"[.!?]\s*$|stop$", chunk.text) for chunk in first)
+    sentences = [
+        str(s) if isinstance(s, str) else TEXT[s[0] : s[1]] if isinstance(s, tuple) else s.text for s in splitter(TEXT)
+    ]
+    starts = {TEXT.index(sentence.strip()) for sentence in sentences}
+    # No sentence here is longer than a chunk may be, so each chunk begins where the splitter says one begins.
+    assert len(first) >= 3 and {TEXT.index(chunk.text.strip()) for chunk in first} <= starts
     for chunk in chunks:
-        text = chunks.document_text(0 if chunk.document == 0 else chunk.document)
+        text = chunks.document_text(chunk.document)
         assert text[chunk.start : chunk.end] == chunk.text and chunk.tokens <= 9
     assert "".join("".join(chunk.text.split()) for chunk in first) == "".join(TEXT.split())
     assert [chunk.text for chunk in chunks.of_document(2)] == ["One only."]
@@ -58,7 +58,9 @@ def test_sentence_chunker_follows_the_splitter(make: Callable[[], Callable[[str]
 
 def test_boundaries_are_the_splitters_own() -> None:
     """A splitter with other boundaries than our rules is obeyed."""
-    chunks = SentenceChunker(max_tokens=4, tokenizer="words", splitter=lambda text: text.split(";"))("a b; c d; e f g h")
+    chunks = SentenceChunker(max_tokens=4, tokenizer="words", splitter=lambda text: text.split(";"))(
+        "a b; c d; e f g h"
+    )
     assert [chunk.text.strip(" ;") for chunk in chunks] == ["a b; c d", "e f g h"]
 
 

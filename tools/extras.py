@@ -1,5 +1,5 @@
-"""Prints the requirements of extras in pyproject.toml, one a line, so that make can install them apart from the package:
-extras.py NAME..."""
+"""Prints the requirements of extras in pyproject.toml, one a line, so that make can install them apart from the
+package: extras.py NAME..."""
 
 import re
 import sys

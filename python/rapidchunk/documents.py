@@ -91,7 +91,9 @@ def find(paths: Sequence[str], stdin_format: str = "text") -> list[Source]:
         if os.path.isdir(path):
             files = list(_below(path))
             if not files:
-                raise InputError(f"{path}: no file with a suffix of {', '.join(sorted(_known_suffixes()))} in this folder")
+                raise InputError(
+                    f"{path}: no file with a suffix of {', '.join(sorted(_known_suffixes()))} in this folder"
+                )
         elif os.path.exists(path):
             files = [path]
         elif glob.has_magic(path):
@@ -105,7 +107,9 @@ def find(paths: Sequence[str], stdin_format: str = "text") -> list[Source]:
     return list(found.values())
 
 
-def read(source: Source, stdin: IO[bytes] | None = None, on_error: Callable[[InputError], object] | None = None) -> Iterator[Document]:
+def read(
+    source: Source, stdin: IO[bytes] | None = None, on_error: Callable[[InputError], object] | None = None
+) -> Iterator[Document]:
     """The documents of a source, one at a time: the whole of a text file, the lines of JSON lines.
 
     A record is an object with a string "text"; "id" names the document, all further keys are its metadata.
@@ -120,7 +124,7 @@ def read(source: Source, stdin: IO[bytes] | None = None, on_error: Callable[[Inp
     """
     fail = on_error or _raise
     try:
-        file = (stdin or sys.stdin.buffer) if source.name == STDIN_NAME else open(source.name, "rb")
+        file = (stdin or sys.stdin.buffer) if source.name == STDIN_NAME else open(source.name, "rb")  # noqa: SIM115
     except OSError as error:
         fail(InputError(f"{source.name}: {error.strerror or error}"))
         return
@@ -167,7 +171,9 @@ def _record(source: Source, data: bytes, number: int, done: int) -> Document:
         raise InputError(f'{place}: a record must be an object with a "text", not {_kind(record)}')
     text = record.pop("text", None)
     if not isinstance(text, str):
-        raise InputError(f'{place}: a record must have a string "text"' + ("" if text is None else f", not {_kind(text)}"))
+        raise InputError(
+            f'{place}: a record must have a string "text"' + ("" if text is None else f", not {_kind(text)}")
+        )
     id = record.pop("id", None)
     if id is not None and (isinstance(id, bool) or not isinstance(id, (str, int))):
         raise InputError(f'{place}: "id" must be a string or a whole number, not {_kind(id)}')
@@ -190,7 +196,9 @@ def _decode(data: bytes, place: str) -> str:
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
-    return {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list"}.get(type(value), "an object")
+    return {bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list"}.get(
+        type(value), "an object"
+    )
 
 
 def _raise(error: InputError) -> None:
@@ -199,7 +207,7 @@ def _raise(error: InputError) -> None:
 
 def _known_suffixes() -> set[str]:
     known = strategies.names()
-    return JSONL | TEXT | {suffix for suffix, name in strategies.SUFFIXES.items() if name in known}
+    return {*JSONL, *TEXT} | {suffix for suffix, name in strategies.SUFFIXES.items() if name in known}
 
 
 def _below(folder: str) -> Iterator[str]:
@@ -219,4 +227,6 @@ def _source(file: str) -> Source:
     format = "jsonl" if Path(file).suffix.lower() in JSONL else "text"
     # Of a pipe or device nothing is known before it is read.
     regular = os.path.isfile(file)
-    return Source(file, format, stat.st_size if regular else 0, stat.st_mtime_ns if regular else 0, strategies.strategy_of(file))
+    return Source(
+        file, format, stat.st_size if regular else 0, stat.st_mtime_ns if regular else 0, strategies.strategy_of(file)
+    )

@@ -25,7 +25,7 @@ from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunks import Chunks
 from rapidchunk.documents import Document, InputError, Source, read, without_surrogates
 
-__all__ = ["SCHEMA_KEY", "RunError", "Indexer", "Report", "Settings"]
+__all__ = ["SCHEMA_KEY", "Indexer", "Report", "RunError", "Settings"]
 
 #: Key of the settings (JSON) in the schema metadata of the Parquet file.
 SCHEMA_KEY = b"rapidchunk"
@@ -462,6 +462,7 @@ def _metadata(column: list[str | None], type: Any) -> Any:
 
 def _require_same(old: _Manifest, new: _Manifest) -> None:
     """Raises RunError, naming what differs, unless the interrupted run was of the same settings and inputs."""
+
     def flat(settings: dict[str, Any]) -> dict[str, Any]:
         return {**{k: v for k, v in settings.items() if k != "options"}, **settings.get("options", {})}
 
@@ -472,7 +473,7 @@ def _require_same(old: _Manifest, new: _Manifest) -> None:
         if before.get(name) != now.get(name)
     ]
     if old.sources != new.sources:
-        earlier, present = ({tuple(source)[0]: source for source in m.sources} for m in (old, new))
+        earlier, present = ({source[0]: source for source in m.sources} for m in (old, new))
         differ = sorted(name for name in {*earlier, *present} if earlier.get(name) != present.get(name))
         named = ", ".join(differ[:3]) + (f" and {len(differ) - 3} more" if len(differ) > 3 else "")
         changes.append(f"the inputs changed ({named})" if differ else "the inputs are in another order")

@@ -100,7 +100,7 @@ class Index:
     def _rows(self, rows: np.ndarray) -> dict[int, dict[str, Any]]:
         """The columns of some rows, out of the row groups that hold them."""
         names = [name for name in self._file.schema_arrow.names if name != "vector"]
-        found = {}
+        found: dict[int, dict[str, Any]] = {}
         begin = 0
         for group in range(self._file.num_row_groups):
             end = begin + self._file.metadata.row_group(group).num_rows

@@ -75,7 +75,8 @@ def make(name: str, options: Mapping[str, Any], *, shared: Mapping[str, Any] | N
     for option in options:
         if option not in known:
             raise UnknownOption(f"the strategy {name} has no option {option}; it has {', '.join(known)}")
-    return _class(name)(**{k: v for k, v in (shared or {}).items() if k in known}, **options)
+    chunker: Chunker = _class(name)(**{k: v for k, v in (shared or {}).items() if k in known}, **options)
+    return chunker
 
 
 def _class(name: str) -> Any:

@@ -25,7 +25,9 @@ DIM, RESET = "\x1b[2m", "\x1b[0m"
 
 def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "chunk", help="print the chunks of a file", description="Prints the chunks of a text, Markdown or JSON lines file."
+        "chunk",
+        help="print the chunks of a file",
+        description="Prints the chunks of a text, Markdown or JSON lines file.",
     )
     parser.add_argument("file", metavar="FILE", help="a file, or - for the standard input")
     parser.add_argument(
@@ -34,7 +36,10 @@ def add_parser(commands: Any) -> None:
         help="text, jsonl, or color (the default on a terminal): chunks in turns of colour",
     )
     parser.add_argument(
-        "--encoder", default="minilm", metavar="NAME", help="for strategies that need one: minilm (the default) or a path"
+        "--encoder",
+        default="minilm",
+        metavar="NAME",
+        help="for strategies that need one: minilm (the default) or a path",
     )
     parser.add_argument(
         "--stdin-format", choices=["text", "markdown", "jsonl"], default="text", help="what - is (text by default)"

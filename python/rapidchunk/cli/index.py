@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
         "index",
         help="cut files into chunks, embed them, write a Parquet file",
         description="Cuts text, Markdown and JSON lines files into chunks and writes them, with metadata and vectors, to a "
-        "Parquet file. A record of JSON lines has a \"text\", an \"id\" if it likes, and any further keys as metadata.",
+        'Parquet file. A record of JSON lines has a "text", an "id" if it likes, and any further keys as metadata.',
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns; - is the standard input")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the Parquet file to write")

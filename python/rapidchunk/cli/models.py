@@ -14,7 +14,9 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser("models", help="fetch and list encoder models")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     get = actions.add_parser("get", help="fetch a model into the cache, once; prints its folder")
-    get.add_argument("name", metavar="NAME", help="a name of models list, or organisation/name@commit#sha256 on the Hub")
+    get.add_argument(
+        "name", metavar="NAME", help="a name of models list, or organisation/name@commit#sha256 on the Hub"
+    )
     get.set_defaults(run=_get)
     actions.add_parser("list", help="the known models").set_defaults(run=_list)
 
