@@ -652,7 +652,7 @@ std::vector<Task> tasks_of(const char* const* texts, const int64_t* sizes, int64
         tasks.push_back({d, 1, begin, end});
         begin = end;
       }
-      held = kTask;
+      held = kTask + 1;  // not even an empty document joins a part of one
     } else if (tasks.empty() || held + sizes[d] > kTask) {
       tasks.push_back({d, 1, -1, -1});
       held = sizes[d];

@@ -126,3 +126,34 @@ def sentence_spans(
     newline_is_boundary: bool = False,
     threads: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+# WordPiece
+class WordPiece:
+    def __init__(
+        self,
+        vocab: list[str],
+        *,
+        lowercase: bool = True,
+        strip_accents: bool = True,
+        clean_text: bool = True,
+        handle_chinese_chars: bool = True,
+        unk: str = "[UNK]",
+        prefix: str = "##",
+        max_input_chars_per_word: int = 100,
+        encode_special: bool = False,
+        added: list[tuple[str, int, bool, bool, bool, bool, bool]] = ...,
+    ) -> None: ...
+    def encode(
+        self, texts: list[bytes], threads: int = 1
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]: ...
+    def count(self, texts: list[bytes], threads: int = 1) -> NDArray[np.int64]: ...
+    def token_to_id(self, token: str) -> int | None: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def unk_id(self) -> int: ...
+    @property
+    def vocab(self) -> list[str]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
+
+def unicode_record(code_point: int) -> tuple[int, int, list[int], list[int]]: ...

@@ -1,7 +1,8 @@
 """Builds the native WordPiece from a `tokenizer.json` or a `vocab.txt`, or says that it cannot do exactly that.
 
-The native tokenizer gives the ids and offsets of Hugging Face `tokenizers`, but only for BERT's components. Whatever else a
-file names (another normalizer, an option unknown here, ids with gaps, ...) gives None, and the caller uses `tokenizers`.
+The native tokenizer gives the ids and offsets of Hugging Face `tokenizers`, but only for BERT's components. Whatever
+else a file names (another normalizer, an option unknown here, ids with gaps, ...) gives None, and the caller uses
+`tokenizers`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def load_wordpiece(
 ) -> _core.WordPiece | None:
     """The native tokenizer for `source`, or None where it would not give exactly what `tokenizers` gives.
 
-    source: the text of a tokenizer.json (or the object it holds) or of a vocab.txt (a token a line), or a path to either.
+    source: the text of a tokenizer.json (or the object it holds) or of a vocab.txt (a token a line), or a path.
     lowercase: for a vocab.txt, which does not say it: True for uncased models; accents are stripped exactly then.
     encode_special: False: special tokens in the text are text (`encode_special_tokens = True` in `tokenizers`).
 

@@ -1,6 +1,7 @@
 """The native kernels. Their contracts are the docstrings of the functions of the same names in kernels.reference."""
 
 from rapidchunk._core import (
+    WordPiece,
     adjacent_similarity,
     boundary_candidates,
     directional_cuts,
@@ -15,6 +16,7 @@ from rapidchunk._core import (
 )
 
 __all__ = [
+    "WordPiece",
     "adjacent_similarity",
     "boundary_candidates",
     "directional_cuts",

@@ -9,8 +9,10 @@ from rapidchunk.kernels.reference.sentences import sentence_spans
 from rapidchunk.kernels.reference.similarity import adjacent_similarity
 from rapidchunk.kernels.reference.vectors import pool_spans
 from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, token_windows
+from rapidchunk.kernels.reference.wordpiece import WordPiece
 
 __all__ = [
+    "WordPiece",
     "adjacent_similarity",
     "boundary_candidates",
     "directional_cuts",
