@@ -237,8 +237,12 @@ def _split(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
         cuts = [0]
         for nth in range(1, parts):
             at = round(size * nth)
-            reach = max(cuts[-1] + 1, at - max(1, int(size / 2)))
+            near = max(1, int(size / 2))
+            reach = max(cuts[-1] + 1, at - near)
             space = max(piece.rfind(" ", reach, at), piece.rfind("\n", reach, at))
+            if space < 0:
+                ahead = (piece.find(" ", at, at + near), piece.find("\n", at, at + near))
+                space = min((place for place in ahead if place >= 0), default=-1)
             cuts.append(space + 1 if space >= 0 else max(at, cuts[-1] + 1))
         cuts.append(len(piece))
         stack += reversed([piece[a:b] for a, b in pairwise(cuts) if a < b])
