@@ -1,15 +1,23 @@
-"""The README's examples run as they stand."""
+"""The examples in README.md and CONTRIBUTING.md run as they stand."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rapidchunk import Chunks, strategies
 
-README = Path(__file__).parents[1].joinpath("README.md").read_text()
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def examples(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+EXAMPLES = examples(README)
 
 
 def test_ten_lines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,3 +39,17 @@ def test_splitters() -> None:
 def test_the_table_has_every_strategy() -> None:
     rows = dict(re.findall(r"^\| ([\w-]+) \| `(\w+)` \|", README, re.MULTILINE))
     assert rows == {name: cls.__name__ for name, cls in strategies.names().items()}
+
+
+def test_a_strategy_of_ones_own() -> None:
+    setup = "from typing import Any\nfrom rapidchunk import Chunker, Chunks, _core\n"
+    setup += "from rapidchunk.chunkers.base import pack, threads\n"
+    names: dict[str, Any] = {}
+    exec(setup + examples((ROOT / "CONTRIBUTING.md").read_text())[0], names)
+    text = "one two\nthree four\nfive six seven eight nine\n"
+    chunks = names["LineChunker"](max_tokens=4, tokenizer="words")(text)
+    assert [chunk.text.split() for chunk in chunks] == [
+        ["one", "two", "three", "four"],
+        ["five", "six", "seven", "eight"],
+        ["nine"],
+    ]
