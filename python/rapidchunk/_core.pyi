@@ -1,3 +1,4 @@
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,92 @@ def __getattr__(name: str) -> Any: ...  # functions that have no line here yet
 # core
 def simd_level() -> str: ...
 def default_threads() -> int: ...
+
+class Texts:
+    def __init__(self, strings: Sequence[str]) -> None: ...
+    @staticmethod
+    def from_arrow(source: Any) -> Texts: ...
+    def part(self, begin: int, end: int) -> Texts: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, document: int) -> str: ...
+    @property
+    def bytes(self) -> int: ...
+    def sizes(self) -> NDArray[np.int64]: ...
+    def utf8(self, document: int) -> bytes: ...
+    def slice(self, document: int, start: int, end: int, byte_start: int, byte_end: int) -> str: ...
+    def slices(
+        self,
+        document: NDArray[np.int64],
+        start: NDArray[np.int64],
+        end: NDArray[np.int64],
+        byte_start: NDArray[np.int64],
+        byte_end: NDArray[np.int64],
+    ) -> list[str]: ...
+
+def code_point_offsets(
+    texts: Texts, document: NDArray[np.int64], positions: NDArray[np.int64]
+) -> NDArray[np.int64]: ...
+def byte_offsets(texts: Texts, offsets: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def is_cluster_boundary(texts: Texts, document: int, at: int) -> bool: ...
+
+# token indexes
+class TokenIndexes:
+    def __len__(self) -> int: ...
+
+def word_indexes(texts: Texts, threads: int = 1) -> TokenIndexes: ...
+def wordpiece_indexes(texts: Texts, wordpiece: Any, threads: int = 1) -> TokenIndexes: ...
+def byte_level_indexes(
+    texts: Texts,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    lengths: NDArray[np.int32],
+    counter: Callable[[str], int],
+    threads: int = 1,
+) -> TokenIndexes: ...
+def span_indexes(
+    texts: Texts,
+    starts: NDArray[np.int64],
+    continues: NDArray[np.uint8] | None,
+    offsets: NDArray[np.int64],
+    counter: Callable[[str], int] | None,
+) -> TokenIndexes: ...
+
+# chunks
+Measure = TokenIndexes | str
+Levels = list[str | list[str] | tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+def pack(
+    texts: Texts,
+    measure: Measure,
+    levels: Levels,
+    *,
+    keep: str = "end",
+    max_tokens: int,
+    min_tokens: int = 0,
+    overlap: int = 0,
+    threads: int = 1,
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]: ...
+def split_spans(
+    texts: Texts,
+    measure: Measure,
+    spans: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    levels: Levels,
+    *,
+    max_tokens: int,
+    threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
+def span_ranks(
+    texts: Texts, measure: Measure, spans: NDArray[np.int64], offsets: NDArray[np.int64], threads: int = 1
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def breaks_before(texts: Texts, spans: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.uint8]: ...
 
 # tokens
 def token_windows(
