@@ -2,7 +2,9 @@
 
 from rapidchunk._version import __version__
 from rapidchunk.chunkers import (
+    ChatChunker,
     Chunker,
+    CodeChunker,
     MarkdownChunker,
     RecursiveChunker,
     SemanticChunker,
@@ -14,10 +16,12 @@ from rapidchunk.sentences import sentence_spans
 from rapidchunk.tokenizers import as_tokenizer
 
 __all__ = [
+    "ChatChunker",
     "Chunk",
     "ChunkStream",
     "Chunker",
     "Chunks",
+    "CodeChunker",
     "MarkdownChunker",
     "RecursiveChunker",
     "SemanticChunker",

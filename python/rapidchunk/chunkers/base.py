@@ -69,7 +69,7 @@ class Chunker(ABC):
         Raises:
             ValueError: a text is not a str, or `ids` has another length.
         """
-        if isinstance(texts, str):
+        if self._is_document(texts):
             return self._chunk_all(_Batch([texts]), None if ids is None else [ids], progress)
         if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
             return self._chunk_all(_Batch(_core.Texts.from_arrow(texts)), _as_ids(ids), progress)
@@ -89,22 +89,36 @@ class Chunker(ABC):
     def _chunk(self, texts: _core.Texts) -> Chunks:
         """Chunks one batch, documents numbered from 0."""
 
+    def _plan(self, batch: _Batch) -> tuple[list[str] | _core.Texts, Callable[[int, int], Chunks]]:
+        """The texts that spans refer to, and what chunks the documents [begin, end); called for all, in order."""
+        return batch.source, lambda begin, end: self._chunk(batch.texts(begin, end))
+
+    def _is_document(self, text: Any) -> bool:
+        """Whether this is what the strategy takes as one document."""
+        return isinstance(text, str)
+
+    def _check_document(self, text: Any, number: int) -> None:
+        if not self._is_document(text):
+            raise ValueError(f"texts must be str; document {number} is {type(text).__name__}")
+
     def _chunk_all(self, batch: _Batch, ids: list[Any] | None, progress: Progress | None) -> Chunks:
         if ids is not None and len(ids) != len(batch):
             raise ValueError(f"ids has {len(ids)} entries for {len(batch)} texts")
-        batch.check()
+        for number, text in enumerate(batch.source if isinstance(batch.source, list) else ()):
+            self._check_document(text, number)
+        source, chunk = self._plan(batch)
         parts: list[Chunks] = []
         bases: list[int] = []
         report: dict[str, int] = {}
         for begin, end in batch.parts():
-            part = self._chunk(batch.texts(begin, end))
+            part = chunk(begin, end)
             parts.append(part)
             bases.append(begin)
             for name, count in part.report.items():
                 report[name] = report.get(name, 0) + count
             if progress is not None:
                 progress(end, len(batch))
-        return join_columns(parts, bases, batch.source, ids, report)
+        return join_columns(parts, bases, source, ids, report)
 
     def _stream(self, texts: Iterator[str], ids: Any, progress: Progress | None) -> Iterator[Chunks]:
         names = None if ids is None else iter(ids)
@@ -127,9 +141,7 @@ class Chunker(ABC):
             return chunks
 
         for text in texts:
-            if not isinstance(text, str):
-                number = done + len(pending)
-                raise ValueError(f"texts must be str; document {number} is {type(text).__name__}")
+            self._check_document(text, done + len(pending))
             pending.append(text)
             size += len(text)
             if size >= BATCH_BYTES:
@@ -150,12 +162,6 @@ class _Batch:
 
     def __len__(self) -> int:
         return len(self.source)
-
-    def check(self) -> None:
-        if isinstance(self.source, list):
-            for number, text in enumerate(self.source):
-                if not isinstance(text, str):
-                    raise ValueError(f"texts must be str; document {number} is {type(text).__name__}")
 
     def parts(self) -> Iterator[tuple[int, int]]:
         """Runs of documents of about BATCH_BYTES."""

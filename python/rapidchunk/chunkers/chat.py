@@ -1,0 +1,262 @@
+"""Conversations: whole turns, as many as fit."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from rapidchunk.chunkers.base import Chunker, choice, whole_number
+from rapidchunk.chunkers.sections import Section, SectionChunker, words
+from rapidchunk.chunks import Chunks
+
+__all__ = ["ChatChunker"]
+
+_TIME = (
+    r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4},?[ T])?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?"
+    r"(?:[ \u202f]?[AaPp][Mm]|Z|[+-]\d\d:?\d\d)?"
+)
+_WORD = r"[@#]?\w[\w'’.&/-]{0,30}"
+_TURN = re.compile(
+    rf"^[ \t]*(?:[\[(]?(?P<time>{_TIME})[\])]?[ \t]*[-–—,]?[ \t]*)?"
+    rf"(?:<(?P<nick>{_WORD})>"
+    rf"|(?P<name>{_WORD}(?:[ \t]{_WORD}){{0,4}})(?:[ \t]?[\[(](?P<later>{_TIME})[\])])?(?::(?=\s|\Z)|：))",
+    re.MULTILINE,
+)
+# What begins a line before a colon and is nobody's name.
+_NO_NAMES = words(
+    """
+    note notes nb time date warning error http https ps todo example re subject fwd cc bcc tip info hint
+    caution important update edit summary agenda topic attachment link url source see default usage step
+    result
+    """
+)
+_PARTICLES = words(
+    """
+    de da di del der den van von la le bin ibn al el y of the und
+    """
+)
+_NAMES = ("name", "speaker", "author", "user", "from", "sender", "role")
+_TEXTS = ("content", "text", "message", "body")
+_TIMES = ("time", "timestamp", "created_at", "create_time", "created", "date", "ts")
+
+
+class Turn(NamedTuple):
+    speaker: str | None
+    time: str | None
+    seconds: float | None
+    number: int
+
+
+class ChatChunker(SectionChunker):
+    """As many whole turns as `max_tokens` allows; only a turn that is too long by itself is cut, and each of its pieces
+    knows the speaker.
+
+    A document is a transcript ("Ada: …", "[10:00] Ada: …", "Ada (10:00): …", "12/03/24, 10:15 - Ada: …", "<ada> …";
+    lines without a speaker go on with the turn), or messages in the OpenAI shape: a list of dicts, or JSON of it (or of
+    an object with "messages"), or one JSON object a line. Spans refer to `Chunks.document_text`: a transcript as it is;
+    messages as lines of "speaker: text".
+
+    Further columns of the result, beside those of `SectionChunker`:
+        speaker: str, who speaks in all of the chunk, else None; speakers: list of str, in order of their first turn.
+        time_start, time_end: str as given, of the first and the last turn that has one.
+        turn_start, turn_end: int, the numbers of the first and last turn, from 0.
+        context: has the speaker in front where the chunk begins inside a turn.
+
+    Args:
+        max_tokens, min_tokens, overlap, tokenizer, within: see `SectionChunker`. `overlap` repeats whole turns.
+        overlap_turns: repeat at most this many whole turns (in place of `overlap`), where the maximum allows.
+        max_gap: seconds between two turns from which on they never share a chunk.
+        format: "transcript", "messages", or "auto": messages where the text is JSON.
+
+    Raises:
+        ValueError: a parameter is out of range; while chunking: a message is not an object with a text.
+    """
+
+    _fills = True
+
+    def __init__(
+        self,
+        max_tokens: int = 256,
+        overlap: int = 0,
+        tokenizer: Any = None,
+        *,
+        min_tokens: int = 0,
+        overlap_turns: int = 0,
+        max_gap: float | None = None,
+        format: str = "auto",
+        within: Chunker | None = None,
+    ) -> None:
+        super().__init__(max_tokens, min_tokens, overlap, tokenizer, within)
+        self.overlap_turns = whole_number("overlap_turns", overlap_turns, 0)
+        if self.overlap and self.overlap_turns:
+            raise ValueError("overlap and overlap_turns are both given; at most one may be")
+        if max_gap is not None and (isinstance(max_gap, bool) or not isinstance(max_gap, (int, float)) or max_gap < 0):
+            raise ValueError(f"max_gap must be a number of seconds, not {max_gap!r}")
+        self.max_gap = max_gap
+        self.format = choice("format", format, ("auto", "transcript", "messages"))
+
+    def _is_document(self, text: Any) -> bool:
+        return isinstance(text, str) or (isinstance(text, list) and bool(text) and isinstance(text[0], Mapping))
+
+    def _read(self, document: Any) -> tuple[str, list[Section]]:
+        messages = self._messages(document)
+        if messages is None:
+            text = str(document)
+            turns = list(_transcript_turns(text))
+        else:
+            text, turns = _render(messages)
+        sections: list[Section] = []
+        before: float | None = None
+        for start, end, turn in turns:
+            apart = self.max_gap is not None and before is not None and turn.seconds is not None
+            if apart and self.max_gap is not None:
+                gap = (turn.seconds or 0) - (before or 0)
+                apart = (
+                    gap + 86400 if -86400 < gap < 0 else gap
+                ) >= self.max_gap  # times of day begin again at midnight
+            before = before if turn.seconds is None else turn.seconds
+            context = (f"{turn.speaker}: ",) if turn.speaker else ()
+            sections.append(Section(start, end, (), turn, context, apart))
+        return text, sections
+
+    def _messages(self, document: Any) -> list[Any] | None:
+        if not isinstance(document, str):
+            return list(document)
+        if self.format == "transcript" or (self.format == "auto" and document.lstrip()[:1] not in ("[", "{")):
+            return None
+        try:
+            found = json.loads(document)
+        except (ValueError, RecursionError) as error:
+            try:
+                found = [json.loads(line) for line in document.splitlines() if line.strip()]
+            except (ValueError, RecursionError):
+                if self.format == "auto":
+                    return None
+                raise ValueError(f"messages must be JSON: {error}") from error
+        if isinstance(found, dict):
+            found = found.get("messages", [found])
+        if self.format == "auto" and not (isinstance(found, list) and all(isinstance(m, dict) for m in found)):
+            return None
+        return found if isinstance(found, list) else [found]
+
+    def _prefixes(self, first: Section, last: Section, continued: bool) -> tuple[str, ...]:
+        return first.context if continued else ()
+
+    def _group(
+        self, section: list[int], of: list[int], tokens: list[int], sections: list[Section]
+    ) -> list[tuple[int, int]]:
+        """Fills chunks turn by turn; the next begins with the turns it repeats, if these leave room for a new one."""
+        most = self.max_tokens - self.tokenizer.special_tokens
+        groups: list[tuple[int, int]] = []
+        first, size = 0, 0
+        for i, own in enumerate(tokens):
+            new_document = i > 0 and of[i] != of[i - 1]
+            apart = i > 0 and section[i] != section[i - 1] and sections[section[i]].apart
+            if i and (new_document or apart or size + own > most):
+                groups.append((first, i - 1))
+                begin, size = i, own
+                while not (new_document or apart) and begin - 1 > first and size + tokens[begin - 1] <= most:
+                    if size - own + tokens[begin - 1] > self.overlap and i - begin >= self.overlap_turns:
+                        break
+                    whole = section[begin - 1] != section[begin] and section[begin - 1] != section[max(begin - 2, 0)]
+                    if not whole:
+                        break
+                    begin -= 1
+                    size += tokens[begin]
+                first = begin
+            else:
+                size += own
+        return [*groups, (first, len(tokens) - 1)] if tokens else groups
+
+    def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
+        columns: dict[str, list[Any]] = {
+            n: [] for n in ("speaker", "speakers", "time_start", "time_end", "turn_start", "turn_end")
+        }
+        for a, b in zip(first, last):
+            turns = [section.values for section in sections[a : b + 1]]
+            speakers = list(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
+            times = [turn.time for turn in turns if turn.time] or [None]
+            row = (
+                speakers[0] if len(speakers) == 1 else None,
+                speakers,
+                times[0],
+                times[-1],
+                turns[0].number,
+                turns[-1].number,
+            )
+            for column, value in zip(columns.values(), row):
+                column.append(value)
+        return columns
+
+
+def _transcript_turns(text: str) -> Iterator[tuple[int, int, Turn]]:
+    start, speaker, time, number = 0, None, None, 0
+    for match in _TURN.finditer(text):
+        name = match["name"]
+        if name is not None and not _is_name(name):
+            continue
+        if match.start() > start and not text[start : match.start()].isspace():
+            yield start, match.start(), Turn(speaker, time, _seconds(time), number)
+            number += 1
+        start, speaker, time = match.start(), match["nick"] or name, match["time"] or match["later"]
+    if start < len(text):
+        yield start, len(text), Turn(speaker, time, _seconds(time), number)
+
+
+def _is_name(name: str) -> bool:
+    words = name.split()
+    if len(words) == 1:
+        return name.casefold() not in _NO_NAMES and not name.isdigit()
+    return all(not word[0].islower() or word in _PARTICLES for word in words)
+
+
+def _render(messages: list[Any]) -> tuple[str, list[tuple[int, int, Turn]]]:
+    parts: list[str] = []
+    turns = []
+    at = 0
+    for number, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise ValueError(f"message {number} must be an object, not {type(message).__name__}")
+        speaker = next((str(message[key]) for key in _NAMES if message.get(key)), None)
+        time = next((str(message[key]) for key in _TIMES if message.get(key) is not None), None)
+        body = _body(message, number)
+        line = f"{speaker}: {body}" if speaker else body
+        parts.append(line)
+        turns.append((at, at + len(line), Turn(speaker, time, _seconds(time), number)))
+        at += len(line) + 1
+    return "\n".join(parts), turns
+
+
+def _body(message: Mapping[str, Any], number: int) -> str:
+    """The text of a message: its content, or its parts' texts; and the calls of tools that it makes."""
+    content = next((message[key] for key in _TEXTS if message.get(key) is not None), None)
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") or "" if isinstance(part, Mapping) else part for part in parts if part is not None]
+    for call in message.get("tool_calls") or ():
+        function = call.get("function", {}) if isinstance(call, Mapping) else {}
+        texts.append(f"{function.get('name')}({function.get('arguments')})")
+    if (content is None and not texts and "content" not in message) or not all(isinstance(t, str) for t in texts):
+        raise ValueError(f"message {number} must have a text (one of the keys {', '.join(_TEXTS)})")
+    return "\n".join(texts)
+
+
+def _seconds(time: str | None) -> float | None:
+    """A time as seconds, for differences: ISO 8601, seconds since 1970, or a time of day (with its date, if ISO)."""
+    if time is None:
+        return None
+    try:
+        return float(time)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.datetime.fromisoformat(time.strip().replace("Z", "+00:00"))
+        return moment.replace(tzinfo=moment.tzinfo or datetime.timezone.utc).timestamp()
+    except ValueError:
+        clock = re.search(r"(\d{1,2}):(\d\d)(?::(\d\d))?(?:[.,]\d+)?[ \u202f]?([AaPp])?", time)
+    if not clock:
+        return None
+    hour = int(clock[1]) % 12 + 12 * (clock[4] in "Pp") if clock[4] else int(clock[1])
+    return hour * 3600.0 + int(clock[2]) * 60 + int(clock[3] or 0)

@@ -1,0 +1,260 @@
+"""Sections -> chunks: what all strategies that know a document's structure share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rapidchunk import _core
+from rapidchunk.chunkers.base import Chunker, _Batch, threads
+from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS, RecursiveChunker
+from rapidchunk.chunkers.sentence import sentence_level
+from rapidchunk.chunks import Chunks
+
+__all__ = ["Section", "SectionChunker"]
+
+
+class Section(NamedTuple):
+    """A part of a document that its author set off. Sections come in order and cover all that is not white space."""
+
+    start: int
+    """In code points of the document's text, as `end`."""
+    end: int
+    headings: tuple[str, ...] = ()
+    """Titles of the sections that this one is in, outermost first, its own included."""
+    values: Any = ()
+    """What the strategy makes its further columns of."""
+    context: tuple[str, ...] = ()
+    """What may go before the text in `context`; the first of these that fits does."""
+    apart: bool = False
+    """Never shares a chunk with what is before it."""
+
+
+class SectionChunker(Chunker):
+    """Finds sections, cuts those that are too long and joins those that are too small.
+
+    Further columns of every such strategy:
+        headings: tuple of str, the titles of the sections that hold all of the chunk's text, outermost first.
+        context: str, the text to embed; None where it is the chunk's own. At most `max_tokens` too.
+
+    Args:
+        max_tokens, min_tokens, overlap, tokenizer: see `Chunker`. Sections under `min_tokens` are merged, by preference
+            with a neighbour that has the same parent. `overlap` is between the pieces of one section.
+        within: the chunker for sections that are too long; its max_tokens may not be larger, and it must count tokens
+            alike. Default: recursive, by the strategy's own separators.
+    """
+
+    _separators: Sequence[Sequence[str]] = DEFAULT_SEPARATORS
+    _fills = False  # put as many sections as fit into a chunk
+
+    def __init__(self, max_tokens: int, min_tokens: int, overlap: int, tokenizer: Any, within: Chunker | None) -> None:
+        super().__init__(max_tokens, min_tokens, overlap, tokenizer)
+        if within is not None:
+            if not isinstance(within, Chunker):
+                raise ValueError(f"within must be a chunker, not {within!r}")
+            if within.max_tokens > self.max_tokens:
+                raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {max_tokens} here")
+            if repr(within.tokenizer) != repr(self.tokenizer):
+                raise ValueError(f"within must count tokens with {self.tokenizer!r}, not {within.tokenizer!r}")
+        self.within = within
+
+    @abstractmethod
+    def _read(self, document: Any) -> tuple[str, list[Section]]:
+        """The text of a document and its sections.
+
+        Raises:
+            ValueError: the document cannot be read; the caller adds its number.
+        """
+
+    def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
+        """The strategy's further columns of chunks that begin in section `first` and end in `last`."""
+        return {}
+
+    def _prefixes(self, first: Section, last: Section, continued: bool) -> tuple[str, ...]:
+        """What may go before a chunk's text, best first; `continued`: it begins after the start of its section."""
+        return first.context if first is last or first.context == last.context else ()
+
+    def _plan(self, batch: _Batch) -> tuple[list[str], Callable[[int, int], Chunks]]:
+        source: list[str] = []
+
+        def chunk(begin: int, end: int) -> Chunks:
+            sections, offsets = [], [0]
+            for number in range(begin, end):
+                try:
+                    text, found = self._read(batch.source[number])
+                except ValueError as error:
+                    raise ValueError(f"texts: document {number}: {error}") from error
+                source.append(text)
+                sections.extend(found)
+                offsets.append(len(sections))
+            return self._chunk_sections(_core.Texts(source[begin:end]), sections, np.array(offsets))
+
+        return source, chunk
+
+    def _chunk(self, texts: _core.Texts) -> Chunks:
+        _, chunk = self._plan(_Batch([texts[number] for number in range(len(texts))]))
+        return chunk(0, len(texts))
+
+    def _chunk_sections(self, texts: _core.Texts, sections: list[Section], offsets: np.ndarray) -> Chunks:
+        measure = self.tokenizer.measure(texts, threads())
+        points = np.array([section[:2] for section in sections], np.int64).reshape(-1, 2)
+        spans = _core.byte_offsets(texts, offsets, points)
+        document = np.repeat(np.arange(len(texts)), np.diff(offsets))
+        step = int(spans.max(initial=0)) + 1  # positions of all documents on one rising scale
+        starts = spans[:, 0] + document * step
+
+        def section_of(document: np.ndarray, byte: np.ndarray) -> np.ndarray:
+            return np.asarray(np.searchsorted(starts, byte + document * step, side="right") - 1)
+
+        pieces, of, tokens = self._pieces(texts, measure, spans, document, sections)
+        piece_section = section_of(of, pieces[:, 0])
+        groups = self._group(piece_section.tolist(), of.tolist(), tokens.tolist(), sections)
+        joined = np.array([(pieces[i, 0], max(pieces[j, 1], pieces[i, 1])) for i, j in groups], np.int64).reshape(-1, 2)
+        joined_of = of[[i for i, _ in groups]] if groups else of[:0]
+        # What is joined may have more tokens than its parts; then it is cut once more.
+        joined, bounds, tokens = _core.split_spans(
+            texts, measure, joined, np.searchsorted(joined_of, np.arange(len(texts) + 1)),
+            [sentence_level(pieces, np.searchsorted(of, np.arange(len(texts) + 1))), *self._levels()],
+            max_tokens=self.max_tokens - self.tokenizer.special_tokens, threads=threads(),
+        )  # fmt: skip
+        of = np.repeat(np.arange(len(texts)), np.diff(bounds))
+        columns = {
+            "document": of,
+            "byte_start": joined[:, 0],
+            "byte_end": joined[:, 1],
+            "start": _core.code_point_offsets(texts, of, np.ascontiguousarray(joined[:, 0])),
+            "end": _core.code_point_offsets(texts, of, np.ascontiguousarray(joined[:, 1])),
+            "tokens": tokens + self.tokenizer.special_tokens,
+        }
+        chunks = Chunks(texts, columns)
+        first, last = section_of(of, joined[:, 0]).tolist(), section_of(of, joined[:, 1] - 1).tolist()
+        headings = [_shared(sections[a].headings, sections[b].headings) for a, b in zip(first, last)]
+        further = self._columns(chunks, sections, first, last)
+        begins = np.full(len(sections), np.iinfo(np.int64).max)  # where a section's text begins, white space left out
+        np.minimum.at(begins, piece_section, pieces[:, 0])
+        context = self._contexts(chunks, sections, first, last, (joined[:, 0] > begins[first]).tolist())
+        return chunks.replace(headings=headings, **further, context=context)
+
+    def _levels(self) -> list[Any]:
+        return [list(level) for level in self._separators]
+
+    def _pieces(
+        self, texts: _core.Texts, measure: Any, spans: np.ndarray, document: np.ndarray, sections: list[Section]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sections, cut where they are too long: byte spans, documents and tokens (without special ones)."""
+        special = self.tokenizer.special_tokens
+        room = self.max_tokens - special
+        inner = self.within
+        if inner is None and self.overlap:
+            inner = RecursiveChunker(self.max_tokens, self.overlap, self.tokenizer, separators=self._separators)
+
+        def split(rows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            cut, bounds, tokens = _core.split_spans(
+                texts, measure, np.ascontiguousarray(spans[rows]),
+                np.searchsorted(document[rows], np.arange(len(texts) + 1)), self._levels(),
+                max_tokens=most, threads=threads(),
+            )  # fmt: skip
+            return cut, np.repeat(np.arange(len(texts)), np.diff(bounds)), tokens
+
+        step = int(spans.max(initial=0)) + 1
+        cut, of, tokens = split(np.arange(len(spans)), room)
+        row = np.searchsorted(spans[:, 0] + document * step, cut[:, 0] + of * step, side="right") - 1
+        many = np.bincount(row, minlength=len(spans)) > 1
+        again = np.flatnonzero(many & np.array([inner is not None or bool(s.context) for s in sections], bool))
+        if not len(again):
+            return cut, of, tokens
+        kept = ~np.isin(row, again)
+        parts = [(cut[kept], of[kept], tokens[kept])]
+        if inner is not None:
+            points = [
+                _core.code_point_offsets(texts, document[again], np.ascontiguousarray(spans[again, i])) for i in (0, 1)
+            ]
+            columns = [np.ascontiguousarray(spans[again, i]) for i in (0, 1)]
+            found = inner(texts.slices(document[again], *points, *columns))
+            base = spans[again[found.document], 0]
+            found_spans = np.stack([found.byte_start + base, found.byte_end + base], axis=1)
+            parts.append((found_spans, document[again[found.document]], found.tokens - special))
+        else:  # leave room for the context, if that takes no more than half
+            rooms = room - self._reserved([sections[i].context for i in again.tolist()], room // 2)
+            parts.extend(split(again[rooms == most], int(most)) for most in np.unique(rooms))
+        cut, of, tokens = (np.concatenate(columns) for columns in zip(*parts))
+        order = np.lexsort((cut[:, 0], of))
+        return np.ascontiguousarray(cut[order]), of[order], tokens[order]
+
+    def _reserved(self, contexts: list[tuple[str, ...]], most: int) -> np.ndarray:
+        """Tokens of the first of each section's contexts that has at most so many, else 0."""
+        distinct = sorted({text for texts in contexts for text in texts})
+        sizes = dict(zip(distinct, (self.tokenizer.count(distinct) - self.tokenizer.special_tokens + 1).tolist()))
+        return np.array([next((sizes[t] for t in texts if sizes[t] <= most), 0) for texts in contexts], np.int64)
+
+    def _group(
+        self, section: list[int], of: list[int], tokens: list[int], sections: list[Section]
+    ) -> list[tuple[int, int]]:
+        """Runs of pieces (first, last) that make a chunk, by their tokens: siblings first, then any neighbours."""
+        special = self.tokenizer.special_tokens
+        room, least = self.max_tokens - special, max(self.min_tokens - special, 0)
+        groups = [(i, i) for i in range(len(tokens))]
+        sizes = list(tokens)
+        rounds = [True] if self._fills else [False, True] if least else []
+        for any_neighbour in rounds:
+            merged: list[tuple[int, int]] = []
+            merged_sizes: list[int] = []
+            for (i, j), size in zip(groups, sizes):
+                if merged and of[merged[-1][1]] == of[i] and merged_sizes[-1] + size <= room:
+                    left, right = section[merged[-1][1]], section[i]
+                    apart = left != right and sections[right].apart
+                    wanted = self._fills or min(size, merged_sizes[-1]) < least
+                    if wanted and not apart and (any_neighbour or _siblings(sections[left], sections[right])):
+                        merged[-1] = merged[-1][0], j
+                        merged_sizes[-1] += size
+                        continue
+                merged.append((i, j))
+                merged_sizes.append(size)
+            groups, sizes = merged, merged_sizes
+        return groups
+
+    def _contexts(
+        self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int], continued: list[bool]
+    ) -> list[str | None]:
+        contexts: list[str | None] = [None] * len(first)
+        left: dict[int, tuple[str, ...]] = {}
+        for row, (a, b) in enumerate(zip(first, last)):
+            prefixes = self._prefixes(sections[a], sections[b], continued[row])
+            if prefixes:
+                left[row] = prefixes
+        while left:
+            made = [prefixes[0] + chunks[row].text for row, prefixes in left.items()]
+            rest: dict[int, tuple[str, ...]] = {}
+            for (row, prefixes), text, size in zip(left.items(), made, self.tokenizer.count(made).tolist()):
+                if size <= self.max_tokens:
+                    contexts[row] = text
+                elif len(prefixes) > 1:
+                    rest[row] = prefixes[1:]
+            left = rest
+        return contexts
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def heading_prefixes(titles: tuple[str, ...]) -> tuple[str, ...]:
+    """The heading path as contexts: all of it, then without its outermost titles."""
+    return tuple(" > ".join(titles[i:]) + "\n\n" for i in range(len(titles)))
+
+
+def _siblings(a: Section, b: Section) -> bool:
+    shared = len(_shared(a.headings, b.headings))
+    return shared >= min(len(a.headings), len(b.headings)) or shared >= max(len(a.headings), len(b.headings)) - 1
+
+
+def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+    if a == b:
+        return a
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n]:
+        n += 1
+    return a[:n]
