@@ -205,6 +205,14 @@ def test_bad_arguments_are_named(folder, options):
         OnnxEncoder(folder, **{"device": "cpu"} | options)
 
 
+def test_without_normalising(encoder, folder):
+    texts = texts_of([5, 90])
+    raw = OnnxEncoder(folder, device="cpu", normalize=False).encode(texts)
+    lengths = np.linalg.norm(raw, axis=1, keepdims=True)
+    assert np.abs(lengths - 1).min() > 1e-3
+    np.testing.assert_allclose(raw / lengths, encoder.encode(texts), atol=1e-6)
+
+
 def test_bad_models_are_named(tmp_path):
     with pytest.raises(ValueError, match="model"):
         OnnxEncoder(tmp_path)

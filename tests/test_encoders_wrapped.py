@@ -156,6 +156,13 @@ def test_zero_and_extreme_vectors(dtype):
     np.testing.assert_allclose(vectors, [[0, 0], [0.5**0.5, 0.5**0.5], [1, 0]], atol=1e-6)
 
 
+def test_without_normalising():
+    wrapped = as_encoder(by_words, normalize=False, batch_size=2)
+    np.testing.assert_array_equal(
+        wrapped.encode(TEXTS), [by_words([text])[0] if text.strip() else [0, 0] for text in TEXTS]
+    )
+
+
 def test_the_answer_is_not_changed():
     kept = np.full((2, 3), 7, np.float32)
     as_encoder(lambda texts: kept).encode(["a", "b"])

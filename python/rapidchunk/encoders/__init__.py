@@ -19,6 +19,7 @@ def as_encoder(
     max_batch_tokens: int | None = None,
     max_length: int | None = None,
     tokenizer: Any = None,
+    normalize: bool = True,
 ) -> Encoder:
     """An `Encoder` from whatever can encode.
 
@@ -31,6 +32,7 @@ def as_encoder(
         max_length: tokens of the longest text that is encoded whole.
         tokenizer: for a model, its tokenizer; for anything else, what counts the tokens of the two limits above
             ("words", "chars", "bytes", a tokenizers.Tokenizer or a callable ``str -> int``).
+        normalize: vectors of length 1; False leaves their length to the encoder.
 
     Raises:
         ValueError: not an encoder, an unknown name, a bad option, or options for a ready Encoder.
@@ -42,6 +44,7 @@ def as_encoder(
         "max_batch_tokens": max_batch_tokens,
         "max_length": max_length,
         "tokenizer": tokenizer,
+        "normalize": None if normalize else False,
     }
     options = {key: value for key, value in options.items() if value is not None}
     if isinstance(encoder, (str, os.PathLike)):

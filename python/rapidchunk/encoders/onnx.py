@@ -115,6 +115,7 @@ class OnnxEncoder:
         precision: str = "fp32",
         threads: int | None = None,
         io_binding: bool = True,
+        normalize: bool = True,
         revision: str | None = None,
         sha256: str | None = None,
     ) -> None:
@@ -134,6 +135,7 @@ class OnnxEncoder:
             batch_size: windows in a batch; default unlimited.
             precision: "fp32", or "int8" for weights stored as int8 (own graphs only).
             threads: of ONNX Runtime; default all cores that this process may use.
+            normalize: False leaves the vectors as long as pooling gives them.
             io_binding: let ONNX Runtime read and write our arrays; False takes its plain `run`, with the same results.
 
         Raises:
@@ -166,6 +168,7 @@ class OnnxEncoder:
         self._precision = precision
         self._threads = threads
         self._io_binding = io_binding
+        self._normalize = normalize
         self._max_batch_tokens = max_batch_tokens or _BATCH_TOKENS
         self._batch_size = batch_size
         self._weights_sha256: str | None = None
@@ -279,7 +282,7 @@ class OnnxEncoder:
                 progress(done, len(texts))
         assert vectors is not None
         self._dimension = vectors.shape[1]
-        return finish(merge(vectors, text, end - start, len(texts)), self.name)
+        return finish(merge(vectors, text, end - start, len(texts)), self.name, self._normalize)
 
     def _running(self) -> _Run:
         run = self._run

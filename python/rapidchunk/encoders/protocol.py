@@ -59,8 +59,8 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-def finish(vectors: Vectors, name: str) -> Vectors:
-    """Normalise rows in place to length 1; zero rows stay zero.
+def finish(vectors: Vectors, name: str, normalize: bool = True) -> Vectors:
+    """Check the rows and normalise them in place to length 1; zero rows stay zero.
 
     Raises:
         ValueError: a row is not finite; the message names the encoder and the index of the text.
@@ -70,6 +70,7 @@ def finish(vectors: Vectors, name: str) -> Vectors:
     bad = np.flatnonzero(~np.isfinite(norms))
     if len(bad):
         raise ValueError(f"encoder {name} gave a vector that is not finite for the text at index {bad[0]}")
-    norms[norms == 0] = 1
-    np.divide(vectors, norms[:, None], out=vectors, casting="unsafe")
+    if normalize:
+        norms[norms == 0] = 1
+        np.divide(vectors, norms[:, None], out=vectors, casting="unsafe")
     return vectors

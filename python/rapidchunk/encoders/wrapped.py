@@ -38,6 +38,7 @@ class WrappedEncoder:
         max_batch_tokens: int | None = None,
         max_length: int | None = None,
         tokenizer: Any = None,
+        normalize: bool = True,
         name: str | None = None,
     ) -> None:
         """
@@ -49,6 +50,7 @@ class WrappedEncoder:
                 object, else no limit.
             tokenizer: counts tokens for the two limits: "words", "chars", "bytes", a tokenizers.Tokenizer or a callable
                 ``str -> int``; default from a sentence-transformers object, else "words".
+            normalize: False leaves the vectors as long as the encoder gives them.
             name: the encoder's name in error messages.
         """
         self._call = getattr(encoder, "encode", encoder)
@@ -64,6 +66,7 @@ class WrappedEncoder:
         self.name = name or getattr(encoder, "__name__", None) or type(encoder).__name__
         self.batch_size = batch_size or BATCH_SIZE
         self.max_batch_tokens = max_batch_tokens
+        self._normalize = normalize
         if max_length is None and tokenizer is None and callable(getattr(encoder, "tokenizer", None)):
             window = getattr(encoder, "max_seq_length", None)  # sentence-transformers cuts longer texts silently
             if isinstance(window, int):
@@ -124,10 +127,10 @@ class WrappedEncoder:
                 progress(done, len(texts))
         if vectors is None:  # nothing but blank texts
             return np.zeros((len(texts), self._dimension or 0), np.float32)
-        if len(split):
+        if len(split) and self._normalize:
             # Parts weigh by tokens, not by the length a service happens to give its vectors.
             vectors = finish(vectors, self.name)
-        return finish(merge(vectors, owner, lengths, len(texts)), self.name)
+        return finish(merge(vectors, owner, lengths, len(texts)), self.name, self._normalize)
 
     def _batches(self, lengths: NDArray[np.int64]) -> list[tuple[int, int]]:
         if self.max_batch_tokens is not None:
