@@ -378,7 +378,18 @@ class WordPiece::Encoder {
   void normalize(const char* text, int64_t begin, int64_t end) {
     for (int size; begin < end; begin += size) {
       const uint32_t c = decode(text, begin, end, &size);
-      clean(c, {begin, begin + size});
+      const Place place{begin, begin + size};
+      // The common case: a letter that nothing changes, whatever the options are (Hangul is decomposed by arithmetic).
+      const unicode::Record& record = unicode::record(c);
+      const bool plain = (record.flags & ~unicode::kWord) == 0 && record.combining_class == 0 &&
+                         record.decomposition_size == 0 && record.lower_size == 0 && c - 0xAC00 >= 11172;
+      if (plain && !kept_bytes_) {
+        end_marks();
+        place_ = place;
+        add_to_word(c, place);
+      } else {
+        clean(c, place);
+      }
     }
     end_marks();
   }
@@ -389,7 +400,12 @@ class WordPiece::Encoder {
       if (flags & unicode::kCleaned) return;
       if (flags & unicode::kSpace) c = ' ';
     }
-    if ((flags & unicode::kCjk) && options_.handle_chinese_chars) {
+    if ((flags & unicode::kCjk) && options_.handle_chinese_chars && !kept_bytes_) {
+      end_marks();
+      end_word();
+      decompose(c, place);
+      end_word();
+    } else if ((flags & unicode::kCjk) && options_.handle_chinese_chars) {
       decompose(' ', place);
       decompose(c, place);
       decompose(' ', place);
