@@ -3,6 +3,7 @@
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/measure_arg.h"
 #include "bindings/text_args.h"
 #include "chunks/pack.h"
 #include "core/check.h"
@@ -61,36 +62,6 @@ Keep keep_argument(const std::string& keep) {
   check(keep == "drop", "keep", "must be \"end\", \"start\" or \"drop\"");
   return Keep::drop;
 }
-
-// "chars", "bytes", or token indexes.
-class MeasureArgument {
- public:
-  MeasureArgument(const Texts& texts, const py::object& measure) : texts_(texts) {
-    if (py::isinstance<py::str>(measure)) {
-      const auto name = measure.cast<std::string>();
-      check(name == "chars" || name == "bytes", "measure", "must be \"chars\", \"bytes\" or token indexes");
-      characters_ = name == "chars";
-    } else {
-      indexes_ = measure.cast<const TokenIndexes*>();
-      check(static_cast<int64_t>(indexes_->documents.size()) == texts.size(), "measure",
-            "must have an index for each text");
-    }
-  }
-
-  // A counter written in Python takes the GIL, so that more threads would only wait.
-  bool one_thread() const { return indexes_ && indexes_->python_counter; }
-
-  std::unique_ptr<Measure> of_document(int64_t d) const {
-    if (indexes_) return std::make_unique<TokenMeasure>(texts_[d], indexes_->documents[d], indexes_->counter);
-    if (characters_ && !texts_.ascii(d)) return std::make_unique<CharMeasure>(texts_[d]);
-    return std::make_unique<ByteMeasure>(texts_[d]);
-  }
-
- private:
-  const Texts& texts_;
-  const TokenIndexes* indexes_ = nullptr;
-  bool characters_ = false;
-};
 
 // Runs of neighbouring documents of about this many bytes are one piece of work.
 constexpr int64_t WORK_BYTES = 1 << 18;
@@ -244,7 +215,8 @@ py::tuple span_ranks(const Texts& texts, const py::object& measure, const py::ar
         } else {
           rank -= of->starts(start, at);  // overlapping spans
         }
-        first[i] = rank - of->inside(start);
+        // A dropped character before the first token looks like the inside of one.
+        first[i] = std::max<int64_t>(0, rank - of->inside(start));
         rank += of->starts(start, end);
         last[i] = rank;
         at = end;

@@ -4,6 +4,7 @@
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
+#include "bindings/measure_arg.h"
 #include "bindings/text_args.h"
 #include "core/check.h"
 #include "core/parallel.h"
@@ -40,12 +41,6 @@ py::dict blocks(std::string_view text, uint32_t heading_levels, bool front_matte
   return columns;
 }
 
-std::unique_ptr<Measure> measure_of(const Texts& texts, int64_t d, const TokenIndexes* indexes, bool characters) {
-  if (indexes) return std::make_unique<TokenMeasure>(texts[d], indexes->documents[d], indexes->counter);
-  if (characters && !texts.ascii(d)) return std::make_unique<CharMeasure>(texts[d]);
-  return std::make_unique<ByteMeasure>(texts[d]);
-}
-
 // A title in one line: the line breaks of an underlined heading, and the white space beside them, become spaces.
 py::str title(std::string_view text, int64_t start, int64_t end) {
   const std::string_view raw = text.substr(start, end - start);
@@ -68,13 +63,8 @@ py::dict chunks(const Texts& texts, const py::object& measure, const MarkdownChu
   check(options.overlap >= 0 && options.overlap < options.max_tokens, "overlap",
         "must be at least 0 and less than max_tokens");
   check(heading_levels < 128, "heading_levels", "must be a set of bits 1 to 6");
-  const TokenIndexes* indexes = py::isinstance<py::str>(measure) ? nullptr : measure.cast<const TokenIndexes*>();
-  if (indexes) {
-    check(static_cast<int64_t>(indexes->documents.size()) == texts.size(), "measure",
-          "must have an index for each text");
-    if (indexes->python_counter) threads = 1;
-  }
-  const bool characters = !indexes && measure.cast<std::string>() == "chars";
+  const MeasureArgument measures(texts, measure);
+  if (measures.one_thread()) threads = 1;
 
   struct Document {
     BlockColumns blocks;
@@ -89,7 +79,7 @@ py::dict chunks(const Texts& texts, const py::object& measure, const MarkdownChu
     parallel_for(texts.size(), threads, 1, [&](int64_t d) {
       Document& doc = documents[d];
       markdown_blocks(texts[d].data(), static_cast<int64_t>(texts[d].size()), scan, doc.blocks);
-      markdown_chunks(texts[d], doc.blocks, *measure_of(texts, d, indexes, characters), options, doc.chunks);
+      markdown_chunks(texts[d], doc.blocks, *measures.of_document(d), options, doc.chunks);
       for (const MarkdownChunk& c : doc.chunks) {
         doc.start.push_back(c.start);
         doc.end.push_back(c.end);

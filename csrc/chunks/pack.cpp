@@ -37,10 +37,12 @@ class Packer {
   }
 
   void run(std::vector<PackedChunk>& out) {
+    anchor_ = begin_;
     int64_t start = start_at(begin_), previous_end = begin_;
     bool overlaps = false;
     int64_t resume = start;  // where the chunk starts without overlap
     while (start < end_) {
+      anchor_ = start;
       Cut cut;
       int64_t stop, tokens;
       if (!fit(start, previous_end, overlaps, cut, stop, tokens)) {
@@ -122,8 +124,11 @@ class Packer {
     return at > low ? Cut{at, at, BETWEEN} : Cut{};
   }
 
+  // Every place that is asked about lies behind the start of the current chunk, so no look-back goes further.
+  bool boundary(int64_t at) const { return is_cluster_boundary(text_, size_, at, anchor_); }
+
   bool allowed(const Cut& cut) const {
-    return is_cluster_boundary(text_, size_, cut.end, begin_) && is_cluster_boundary(text_, size_, cut.next, begin_);
+    return boundary(cut.end) && boundary(cut.next);
   }
 
   Cut cut_at(const Span& separator) const {
@@ -142,7 +147,7 @@ class Packer {
         for (int64_t at = high; at > low;) {
           at = measure_.last_word(low + 1, at);
           if (at < 0) break;
-          if (is_cluster_boundary(text_, size_, at, begin_)) {
+          if (boundary(at)) {
             best = {at, at};
             break;
           }
@@ -193,7 +198,7 @@ class Packer {
     switch (level.kind) {
       case Level::Kind::words: {
         const int64_t at = low < high ? measure_.first_word(low + 1, high) : -1;
-        if (at >= 0 && is_cluster_boundary(text_, size_, at, begin_)) best = {at, at};
+        if (at >= 0 && boundary(at)) best = {at, at};
         break;
       }
       case Level::Kind::positions: {
@@ -246,7 +251,7 @@ class Packer {
     if (best < chunk_end) return best;
     if (!levels_.empty()) {
       const int64_t word = measure_.first_word(low, chunk_end - 1);
-      if (word >= 0 && is_cluster_boundary(text_, size_, word, begin_)) return word;
+      if (word >= 0 && boundary(word)) return word;
     }
     // Inside a long run without a boundary, or where there are no levels, characters are the units.
     if (levels_.empty() || cut.level == BETWEEN) return next_boundary(low, chunk_end, resume);
@@ -254,7 +259,7 @@ class Packer {
   }
 
   int64_t next_boundary(int64_t at, int64_t limit, int64_t otherwise) const {
-    while (at < limit && !is_cluster_boundary(text_, size_, at, begin_)) at++;
+    while (at < limit && !boundary(at)) at++;
     at = at < limit ? start_at(at) : limit;
     return at < limit ? at : otherwise;
   }
@@ -301,11 +306,12 @@ class Packer {
   // The first character of a chunk that may start at `at`: white space is skipped, unless a mark holds on to it.
   int64_t start_at(int64_t at) const {
     const int64_t p = skip_space(text_, at, end_);
-    return p > at && p < end_ && !is_cluster_boundary(text_, size_, p, begin_) ? previous(text_, p) : p;
+    return p > at && p < end_ && !boundary(p) ? previous(text_, p) : p;
   }
 
   const char* text_;
   int64_t size_, begin_, end_, tail_ = -1;
+  int64_t anchor_ = 0;  // the start of the current chunk
   const Measure& measure_;
   const std::vector<Level>& levels_;
   const PackOptions& options_;

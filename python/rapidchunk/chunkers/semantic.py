@@ -24,12 +24,13 @@ class SemanticChunker(Chunker):
     Args:
         encoder: see `rapidchunk.encoders.as_encoder`.
         max_tokens, min_tokens, overlap, tokenizer: see `Chunker`.
-        threshold: boundary where the cosine of neighbouring sentences is at most this (-1 to 1).
+        threshold: boundary where the cosine of neighbouring sentences is below this (-1 to 1).
         percentile: where the distance is above this percentile (0 to 100) of the document's distances (LangChain's rule).
         std: where the distance is this many standard deviations above the document's mean.
         interquartile: where the distance is this many interquartile ranges above the mean.
         gradient: where the change of distance is above this percentile (0 to 100).
-        depth: where the depth score (Hearst, TextTiling, 1997) is this many standard deviations above the mean.
+        depth: where the depth score (Hearst, TextTiling, 1997) exceeds the mean less this many standard deviations
+            (Hearst: 0.5 for many boundaries, 1 for more; a negative value for fewer).
             At most one of these rules may be given.
         method: "optimal": the best of all segmentations within the limits, by dynamic programming. Without a rule it maximises
             how well the sentences of a chunk point in one direction (`rapidchunk.kernels.reference.directional_cuts`); with a
@@ -91,7 +92,7 @@ class SemanticChunker(Chunker):
         self.newline_is_boundary = bool(newline_is_boundary)
         self.splitter = splitter
         _core.sentence_spans(_core.Texts([]), language, False)  # an unknown language is refused now
-        options = {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
+        options: dict[str, Any] = {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
         self.encoder = as_encoder("minilm" if encoder is None else encoder, **options)
 
     def _chunk(self, texts: _core.Texts) -> Chunks:

@@ -69,6 +69,7 @@ class _Packer:
         self.max_tokens, self.min_tokens, self.overlap = max_tokens, min_tokens, overlap
         self.text = units.text
         self.end = len(self.text.rstrip())
+        self.anchor = 0  # the start of the current chunk: clusters are told from there
         self.tail = units.back(self.end, min_tokens) if min_tokens > 1 else -1
         self.cuts = [self._all_cuts(level) for level in levels]
 
@@ -77,6 +78,7 @@ class _Packer:
         start = resume = self.start_at(0)
         previous, overlaps = 0, False
         while start < self.end:
+            self.anchor = start
             cut = self.best_cut(start, previous)
             if cut is None:
                 if overlaps:
@@ -103,7 +105,7 @@ class _Packer:
         if self.tail > low:
             high = min(high, self.tail)
         for number, cuts in enumerate(self.cuts):
-            within = [cut for cut in cuts if low < cut[0] <= high]
+            within = [cut for cut in cuts if low < cut[0] <= high and self.allowed(cut)]
             if within:
                 last = max(within)
                 if self.trim(start, last[0]) > low:
@@ -126,16 +128,17 @@ class _Packer:
             for level, cuts in zip(self.levels, self.cuts)
             if not _is_words(level)
             for found in cuts
+            if self.allowed(found)
         ]
         starts = [at for at in starts if low <= at < stop]
         if starts:
             return min(starts)
         if self.levels:
             word = next((word for word in self.units.words if low <= word < stop), None)
-            if word is not None and is_cluster_boundary(self.text, word):
+            if word is not None and self.boundary(word):
                 return word
         if not self.levels or cut[2] == BETWEEN:
-            at = next((at for at in range(low, stop) if is_cluster_boundary(self.text, at)), stop)
+            at = next((at for at in range(low, stop) if self.boundary(at)), stop)
             at = self.start_at(at) if at < stop else stop
             return at if at < stop else resume
         return resume
@@ -151,7 +154,7 @@ class _Packer:
         for number, (kind, cuts) in enumerate(zip(self.levels, self.cuts)):
             if number > level and (following_level != FINAL or _is_words(kind)):
                 break
-            unit = min([found[0] for found in cuts if resume < found[0] <= unit], default=unit)
+            unit = min([found[0] for found in cuts if resume < found[0] <= unit and self.allowed(found)], default=unit)
         return self.trim(resume, unit)
 
     def _all_cuts(self, level: Level) -> list[tuple[int, int]]:
@@ -168,9 +171,13 @@ class _Packer:
         else:
             spans = list(level)  # type: ignore[arg-type]
         cuts = [{"end": (end, end), "start": (start, start), "drop": (start, end)}[self.keep] for start, end in spans]
-        return sorted(
-            cut for cut in cuts if is_cluster_boundary(self.text, cut[0]) and is_cluster_boundary(self.text, cut[1])
-        )
+        return sorted(cuts)
+
+    def allowed(self, cut: tuple[int, ...]) -> bool:
+        return self.boundary(cut[0]) and self.boundary(cut[1])
+
+    def boundary(self, at: int) -> bool:
+        return is_cluster_boundary(self.text, at, self.anchor)
 
     def skip(self, at: int) -> int:
         while at < self.end and self.text[at].isspace():
@@ -184,7 +191,7 @@ class _Packer:
 
     def start_at(self, at: int) -> int:
         p = self.skip(at)
-        return p - 1 if at < p < self.end and not is_cluster_boundary(self.text, p) else p
+        return p - 1 if at < p < self.end and not self.boundary(p) else p
 
 
 def _is_words(level: Level) -> bool:
