@@ -37,34 +37,10 @@ struct ArrowArrayStream {
 
 bool is_utf8(const ArrowSchema& schema) { return !std::strcmp(schema.format, "u") || !std::strcmp(schema.format, "U"); }
 
-void append(std::string& out, uint32_t c) {
-  if (c >= 0xD800 && c < 0xE000) c = 0xFFFD;  // as many bytes as the surrogate would have
-  if (c < 0x80) {
-    out.push_back(static_cast<char>(c));
-  } else if (c < 0x800) {
-    out.push_back(static_cast<char>(0xC0 | c >> 6));
-    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else if (c < 0x10000) {
-    out.push_back(static_cast<char>(0xE0 | c >> 12));
-    out.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else {
-    out.push_back(static_cast<char>(0xF0 | c >> 18));
-    out.push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
-    out.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  }
-}
-
 template <class Unit>
 void to_utf8(const Unit* data, Py_ssize_t n, std::string& out) {
-  int64_t bytes = 0;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    const uint32_t c = data[i];
-    bytes += 1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
-  }
-  out.reserve(bytes);
-  for (Py_ssize_t i = 0; i < n; i++) append(out, data[i]);
+  out.resize(utf8_size(data, n));
+  write_utf8(data, n, out.data());
 }
 
 }  // namespace

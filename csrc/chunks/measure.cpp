@@ -1,7 +1,5 @@
 #include "chunks/measure.h"
 
-#include <cstring>
-
 namespace rc {
 
 bool Measure::starts_word(int64_t at) const {
@@ -23,15 +21,14 @@ int64_t Measure::first_word(int64_t low, int64_t high) const {
 }
 
 int64_t CharMeasure::reach(int64_t start, int64_t tokens) const {
-  // Eight bytes at a time: a byte starts a code point unless its two high bits are 10.
+  // As many bytes as tokens are left hold at most as many code points: step by that, seldom more than three times.
   const char* text = text_.data();
   const int64_t end = bytes();
   int64_t at = start;
-  while (at + 8 <= end && tokens >= 8) {
-    uint64_t word;
-    std::memcpy(&word, text + at, 8);
-    tokens -= 8 - __builtin_popcountll((word >> 7) & ~(word >> 6) & 0x0101010101010101ull);
-    at += 8;
+  while (tokens >= 16 && at < end) {
+    const int64_t step = tokens < end - at ? tokens : end - at;
+    tokens -= count_code_points(text + at, step);
+    at += step;
   }
   for (; at < end; at++) {
     if (is_continuation(text[at])) continue;
@@ -43,11 +40,10 @@ int64_t CharMeasure::reach(int64_t start, int64_t tokens) const {
 int64_t CharMeasure::back(int64_t end, int64_t tokens) const {
   const char* text = text_.data();
   int64_t at = end;
-  while (at >= 8 && tokens >= 8) {
-    uint64_t word;
-    std::memcpy(&word, text + at - 8, 8);
-    tokens -= 8 - __builtin_popcountll((word >> 7) & ~(word >> 6) & 0x0101010101010101ull);
-    at -= 8;
+  while (tokens >= 16 && at > 0) {
+    const int64_t step = tokens < at ? tokens : at;
+    at -= step;
+    tokens -= count_code_points(text + at, step);
   }
   // The loop may stop inside a character, of which it has not counted the first byte.
   while (at < end && is_continuation(text[at])) at++;

@@ -54,6 +54,42 @@ int64_t trim_space(const char* text, int64_t start, int64_t end) {
 int64_t count_code_points(const char* text, int64_t size) { return RC_PICK(count_code_points)(text, size); }
 bool all_ascii(const char* text, int64_t size) { return RC_PICK(all_ascii)(text, size); }
 
+namespace {
+template <class Unit>
+using SizeOf = int64_t (*)(const Unit*, int64_t);
+template <class Unit>
+using Write = void (*)(const Unit*, int64_t, char*);
+}  // namespace
+
+template <class Unit>
+int64_t utf8_size(const Unit* units, int64_t n) {
+  const SizeOf<Unit> baseline = &baseline::utf8_size;
+#if defined(__x86_64__) || defined(_M_X64)
+  const SizeOf<Unit> levels[] = {baseline, &avx2::utf8_size, &avx512::utf8_size};
+  return levels[static_cast<int>(simd_level())](units, n);
+#else
+  return baseline(units, n);
+#endif
+}
+
+template <class Unit>
+void write_utf8(const Unit* units, int64_t n, char* out) {
+  const Write<Unit> baseline = &baseline::write_utf8;
+#if defined(__x86_64__) || defined(_M_X64)
+  const Write<Unit> levels[] = {baseline, &avx2::write_utf8, &avx512::write_utf8};
+  levels[static_cast<int>(simd_level())](units, n, out);
+#else
+  baseline(units, n, out);
+#endif
+}
+
+template int64_t utf8_size(const uint8_t*, int64_t);
+template int64_t utf8_size(const uint16_t*, int64_t);
+template int64_t utf8_size(const uint32_t*, int64_t);
+template void write_utf8(const uint8_t*, int64_t, char*);
+template void write_utf8(const uint16_t*, int64_t, char*);
+template void write_utf8(const uint32_t*, int64_t, char*);
+
 void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t n) {
   const auto count = RC_PICK(count_code_points);
   int64_t at = 0, code_points = 0;

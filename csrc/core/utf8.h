@@ -38,11 +38,23 @@ int64_t trim_space(const char* text, int64_t start, int64_t end);
 RC_DECLARE_SIMD(
   int64_t count_code_points(const char* text, int64_t size);
   bool all_ascii(const char* text, int64_t size);
+  int64_t utf8_size(const uint8_t* units, int64_t n);
+  int64_t utf8_size(const uint16_t* units, int64_t n);
+  int64_t utf8_size(const uint32_t* units, int64_t n);
+  void write_utf8(const uint8_t* units, int64_t n, char* out);
+  void write_utf8(const uint16_t* units, int64_t n, char* out);
+  void write_utf8(const uint32_t* units, int64_t n, char* out);
 )
 // clang-format on
 
 int64_t count_code_points(const char* text, int64_t size);
 bool all_ascii(const char* text, int64_t size);
+
+// The bytes of a Python string (its units are code points of 1, 2 or 4 bytes) in UTF-8; and those bytes.
+template <class Unit>
+int64_t utf8_size(const Unit* units, int64_t n);
+template <class Unit>
+void write_utf8(const Unit* units, int64_t n, char* out);
 
 // Byte positions (in increasing order) to code point positions, in place, in one pass over the text.
 void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t n);
