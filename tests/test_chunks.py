@@ -11,7 +11,12 @@ import pytest
 
 import rapidchunk as rc
 
-TEXTS = ["One is here. Two is there. Three is far.", "", "Später kommt noch mehr. 文字を読む。 Ende gut, alles gut.", " \n "]
+TEXTS = [
+    "One is here. Two is there. Three is far.",
+    "",
+    "Später kommt noch mehr. 文字を読む。 Ende gut, alles gut.",
+    " \n ",
+]
 CHUNKER = rc.SentenceChunker(6, tokenizer="words")
 
 
@@ -105,12 +110,29 @@ def test_bad_document_is_named():
 
 
 def test_arrow_and_pandas():
-    chunks = CHUNKER(TEXTS).replace(vectors=np.ones((len(CHUNKER(TEXTS)), 3), np.float32),
-    page=np.arange(len(CHUNKER(TEXTS)))) table = chunks.to_arrow() assert table.column_names == ["document", "index",
-    "start", "end", "byte_start", "byte_end", "tokens", "text", "page", "vector"] assert pa.table(chunks).equals(table)
-    assert table["text"].to_pylist() == chunks.texts() assert table["vector"].type == pa.list_(pa.float32(), 3) frame =
-    chunks.to_pandas() assert frame["text"].tolist() == chunks.texts() and len(frame["vector"][0]) == 3 assert
-    chunks[0].metadata == {"page": 0} assert CHUNKER("").to_arrow().num_rows == 0
+    chunks = CHUNKER(TEXTS).replace(
+        vectors=np.ones((len(CHUNKER(TEXTS)), 3), np.float32), page=np.arange(len(CHUNKER(TEXTS)))
+    )
+    table = chunks.to_arrow()
+    assert table.column_names == [
+        "document",
+        "index",
+        "start",
+        "end",
+        "byte_start",
+        "byte_end",
+        "tokens",
+        "text",
+        "page",
+        "vector",
+    ]
+    assert pa.table(chunks).equals(table)
+    assert table["text"].to_pylist() == chunks.texts()
+    assert table["vector"].type == pa.list_(pa.float32(), 3)
+    frame = chunks.to_pandas()
+    assert frame["text"].tolist() == chunks.texts() and len(frame["vector"][0]) == 3
+    assert chunks[0].metadata == {"page": 0}
+    assert CHUNKER("").to_arrow().num_rows == 0
 
 
 def test_slices_and_repr():

@@ -8,14 +8,22 @@
 namespace rc {
 namespace {
 
+// Bits set in a word, without the call that __builtin_popcountll is on a baseline x86-64.
+inline int64_t ones(uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555ull;
+  word = (word & 0x3333333333333333ull) + (word >> 2 & 0x3333333333333333ull);
+  word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Full;
+  return static_cast<int64_t>(word * 0x0101010101010101ull >> 56);
+}
+
 // How many bits of [start, end) are set.
 int64_t count_bits(const std::vector<uint64_t>& bits, int64_t start, int64_t end) {
   if (start >= end) return 0;
   const int64_t a = start >> 6, b = (end - 1) >> 6;
   const uint64_t first = ~0ull << (start & 63), last = ~0ull >> (63 - ((end - 1) & 63));
-  if (a == b) return __builtin_popcountll(bits[a] & first & last);
-  int64_t n = __builtin_popcountll(bits[a] & first) + __builtin_popcountll(bits[b] & last);
-  for (int64_t i = a + 1; i < b; i++) n += __builtin_popcountll(bits[i]);
+  if (a == b) return ones(bits[a] & first & last);
+  int64_t n = ones(bits[a] & first) + ones(bits[b] & last);
+  for (int64_t i = a + 1; i < b; i++) n += ones(bits[i]);
   return n;
 }
 
@@ -25,7 +33,7 @@ int64_t select_forward(const std::vector<uint64_t>& bits, int64_t start, int64_t
   int64_t i = start >> 6;
   uint64_t word = bits[i] & (~0ull << (start & 63));
   for (;;) {
-    const int64_t here = __builtin_popcountll(word);
+    const int64_t here = ones(word);
     if (n < here) {
       for (; n > 0; n--) word &= word - 1;
       return i * 64 + __builtin_ctzll(word);
@@ -42,7 +50,7 @@ int64_t select_backward(const std::vector<uint64_t>& bits, int64_t end, int64_t 
   int64_t i = (end - 1) >> 6;
   uint64_t word = bits[i] & (~0ull >> (63 - ((end - 1) & 63)));
   for (;;) {
-    const int64_t here = __builtin_popcountll(word);
+    const int64_t here = ones(word);
     if (n < here) {
       for (; n > 0; n--) word ^= 1ull << (63 - __builtin_clzll(word));
       const int64_t at = i * 64 + 63 - __builtin_clzll(word);

@@ -92,7 +92,9 @@ class SemanticChunker(Chunker):
         self.newline_is_boundary = bool(newline_is_boundary)
         self.splitter = splitter
         _core.sentence_spans(_core.Texts([]), language, False)  # an unknown language is refused now
-        options: dict[str, Any] = {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
+        options: dict[str, Any] = (
+            {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
+        )
         self.encoder = as_encoder("minilm" if encoder is None else encoder, **options)
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
