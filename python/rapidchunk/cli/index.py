@@ -89,7 +89,12 @@ def index(given: argparse.Namespace) -> int:
         except ValueError as error:
             raise UsageError(str(error)) from error
         progress = None if given.quiet else lambda done, total, chunks: bar.update(done, total, f"{chunks:,} chunks")
-        report = indexer.run(progress)
+        try:
+            report = indexer.run(progress)
+        except KeyboardInterrupt:
+            if (indexer.folder / "manifest.json").exists():
+                warn("what is done is kept; the same command with --resume goes on")
+            raise
     if not given.quiet:
         vectors = f", vectors of {report.dimension} values" if report.dimension else ""
         left_out = f", {report.skipped} left out" if report.skipped else ""
