@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 import numpy as np
-
 import rapidchunk as rc
 
 # Cases that cannot apply, and why.

@@ -10,8 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "data" / "cases"))
 
-from case_adapter import SKIPPED, STRATEGIES, adapter  # noqa: E402
-from check import load, run_case  # noqa: E402
+from case_adapter import SKIPPED, STRATEGIES, adapter
+from check import load, run_case
 
 CASES = [
     case for case in load(Path(__file__).parent / "data" / "cases" / "open.jsonl") if case["strategy"] in STRATEGIES

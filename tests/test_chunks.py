@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-
 import rapidchunk as rc
 
 TEXTS = [
@@ -110,9 +109,8 @@ def test_bad_document_is_named():
 
 
 def test_arrow_and_pandas():
-    chunks = CHUNKER(TEXTS).replace(
-        vectors=np.ones((len(CHUNKER(TEXTS)), 3), np.float32), page=np.arange(len(CHUNKER(TEXTS)))
-    )
+    plain = CHUNKER(TEXTS)
+    chunks = plain.replace(vectors=np.ones((len(plain), 3), np.float32), page=np.arange(len(plain)))
     table = chunks.to_arrow()
     assert table.column_names == [
         "document",

@@ -9,9 +9,8 @@ import threading
 import time
 
 import pytest
-from strategies import HashEncoder
-
 import rapidchunk as rc
+from strategies import HashEncoder
 
 MB = 1_000_000
 PATHOLOGICAL = {

@@ -12,7 +12,6 @@ import pytest
 import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
 from rapidchunk import _core
 from rapidchunk.kernels.reference.graphemes import is_cluster_boundary
 from rapidchunk.kernels.reference.pack import Units, pack

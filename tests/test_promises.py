@@ -7,12 +7,11 @@ import threading
 
 import numpy as np
 import pytest
+import rapidchunk as rc
 import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import TEXTS, HashEncoder, byte_level, quarter, tiktoken_encoding, unigram
-
-import rapidchunk as rc
 
 TOKENIZERS = {
     "words": lambda: "words",

@@ -107,8 +107,8 @@ py::array_t<uint8_t> bind_directional_cuts(const py::array& vectors, const py::a
 
 void bind_boundaries(py::module_& m) {
   using py::arg;
-  m.def("boundary_candidates", &bind_candidates, arg("similarity"), arg("doc_offsets"), arg("method"),
-        arg("value"), arg("threads") = py::none());
+  m.def("boundary_candidates", &bind_candidates, arg("similarity"), arg("doc_offsets"), arg("method"), arg("value"),
+        arg("threads") = py::none());
   m.def("greedy_cuts", &bind_greedy_cuts, arg("similarity"), arg("candidates"), arg("first"), arg("last"),
         arg("doc_offsets"), arg("min_tokens"), arg("max_tokens"), arg("threads") = py::none());
   m.def("optimal_cuts", &bind_optimal_cuts, arg("similarity"), arg("first"), arg("last"), arg("doc_offsets"),

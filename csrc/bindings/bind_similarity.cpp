@@ -1,9 +1,8 @@
-#include "similarity/similarity.h"
-
 #include "bindings/bindings.h"
 #include "bindings/float_rows.h"
 #include "bindings/threads_arg.h"
 #include "core/offsets.h"
+#include "similarity/similarity.h"
 
 namespace rc {
 namespace {

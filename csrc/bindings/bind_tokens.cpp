@@ -16,8 +16,8 @@ Tail tail_of(const std::string& name) {
   return Tail::join;
 }
 
-py::tuple bind_token_windows(const py::array& doc_offsets, int64_t max_tokens, int64_t overlap,
-                             const std::string& tail, int64_t min_tokens, const Threads& threads) {
+py::tuple bind_token_windows(const py::array& doc_offsets, int64_t max_tokens, int64_t overlap, const std::string& tail,
+                             int64_t min_tokens, const Threads& threads) {
   const auto offsets = view<int64_t>(doc_offsets, "doc_offsets");
   const Tail rule = tail_of(tail);
   const int workers = thread_count(threads);
@@ -48,7 +48,8 @@ py::tuple bind_gather_windows(const py::array& ids, const py::array& start, cons
   const WindowTokens w = window_tokens(ids, start, end, prefix, suffix);
   const int workers = thread_count(threads);
   const int64_t longest = window_longest(w);
-  check(!length || *length >= longest, "length", "must be at least " + std::to_string(longest) + ", the longest window");
+  check(!length || *length >= longest, "length",
+        "must be at least " + std::to_string(longest) + ", the longest window");
   const int64_t columns = length.value_or(longest);
   py::array_t<int64_t> input_ids({w.windows, columns}), mask({w.windows, columns});
   {

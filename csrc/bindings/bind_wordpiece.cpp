@@ -80,10 +80,10 @@ void bind_wordpiece(py::module_& m) {
       py::arg("texts"), py::arg("wordpiece"), py::arg("threads") = 1);
 
   py::class_<WordPiece, std::shared_ptr<WordPiece>>(m, "WordPiece")
-      .def(py::init(&make), py::arg("vocab"), py::kw_only(), py::arg("lowercase") = true, py::arg("strip_accents") = true,
-           py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true, py::arg("unk") = "[UNK]",
-           py::arg("prefix") = "##", py::arg("max_input_chars_per_word") = 100, py::arg("encode_special") = false,
-           py::arg("added") = std::vector<AddedTuple>{})
+      .def(py::init(&make), py::arg("vocab"), py::kw_only(), py::arg("lowercase") = true,
+           py::arg("strip_accents") = true, py::arg("clean_text") = true, py::arg("handle_chinese_chars") = true,
+           py::arg("unk") = "[UNK]", py::arg("prefix") = "##", py::arg("max_input_chars_per_word") = 100,
+           py::arg("encode_special") = false, py::arg("added") = std::vector<AddedTuple>{})
       .def(
           "encode",
           [](const WordPiece& self, const py::list& list, int threads) {
@@ -97,7 +97,8 @@ void bind_wordpiece(py::module_& m) {
               self.encode(texts.data.data(), texts.sizes.data(), n, threads, out, offsets.data());
               out.shrink();
             }
-            return py::make_tuple(take_column(std::move(out.ids), out.size), take_column(std::move(out.starts), out.size),
+            return py::make_tuple(take_column(std::move(out.ids), out.size),
+                                  take_column(std::move(out.starts), out.size),
                                   take_column(std::move(out.ends), out.size),
                                   take_column(std::move(out.continues), out.size), take(std::move(offsets)));
           },
@@ -129,7 +130,8 @@ void bind_wordpiece(py::module_& m) {
                                const WordPieceOptions& o = self.options();
                                std::vector<AddedTuple> added;
                                for (const AddedToken& t : o.added)
-                                 added.emplace_back(t.content, t.id, t.normalized, t.lstrip, t.rstrip, t.single_word, t.special);
+                                 added.emplace_back(t.content, t.id, t.normalized, t.lstrip, t.rstrip, t.single_word,
+                                                    t.special);
                                py::dict d;
                                d["lowercase"] = o.lowercase;
                                d["strip_accents"] = o.strip_accents;
@@ -142,16 +144,15 @@ void bind_wordpiece(py::module_& m) {
                                d["added"] = added;
                                return d;
                              })
-      .def(py::pickle(
-          [](const py::object& self) { return py::make_tuple(self.attr("vocab"), self.attr("options")); },
-          [](const py::tuple& state) {
-            const py::dict o = state[1];
-            return make(state[0].cast<std::vector<std::string>>(), o["lowercase"].cast<bool>(),
-                        o["strip_accents"].cast<bool>(), o["clean_text"].cast<bool>(),
-                        o["handle_chinese_chars"].cast<bool>(), o["unk"].cast<std::string>(),
-                        o["prefix"].cast<std::string>(), o["max_input_chars_per_word"].cast<int64_t>(),
-                        o["encode_special"].cast<bool>(), o["added"].cast<std::vector<AddedTuple>>());
-          }));
+      .def(py::pickle([](const py::object& self) { return py::make_tuple(self.attr("vocab"), self.attr("options")); },
+                      [](const py::tuple& state) {
+                        const py::dict o = state[1];
+                        return make(state[0].cast<std::vector<std::string>>(), o["lowercase"].cast<bool>(),
+                                    o["strip_accents"].cast<bool>(), o["clean_text"].cast<bool>(),
+                                    o["handle_chinese_chars"].cast<bool>(), o["unk"].cast<std::string>(),
+                                    o["prefix"].cast<std::string>(), o["max_input_chars_per_word"].cast<int64_t>(),
+                                    o["encode_special"].cast<bool>(), o["added"].cast<std::vector<AddedTuple>>());
+                      }));
 
   m.def(
       "unicode_record",
@@ -164,7 +165,8 @@ void bind_wordpiece(py::module_& m) {
         } else {
           lower.push_back(static_cast<uint32_t>(static_cast<int32_t>(c) + r.lower));
         }
-        parts.assign(unicode::kExpansions + r.decomposition, unicode::kExpansions + r.decomposition + r.decomposition_size);
+        parts.assign(unicode::kExpansions + r.decomposition,
+                     unicode::kExpansions + r.decomposition + r.decomposition_size);
         return py::make_tuple(static_cast<int>(r.flags), static_cast<int>(r.combining_class), lower, parts);
       },
       py::arg("code_point"),

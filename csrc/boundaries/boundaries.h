@@ -15,7 +15,8 @@ using Wide = __int128;
 constexpr int64_t kOne = int64_t{1} << 20;  // the cosine 1
 constexpr int64_t kMillion = 1000000;       // parameters are counted in millionths
 
-// ---- candidates --------------------------------------------------------------------------------------------------------
+// ---- candidates
+// --------------------------------------------------------------------------------------------------------
 
 enum class Method : int { threshold = 0, percentile, std, interquartile, gradient, depth };
 
@@ -83,8 +84,8 @@ RC_BODY int64_t interquartile_level(const int32_t* values, int64_t n, int64_t mi
   return floor_div(static_cast<Wide>(sum) * 4 * kMillion + bound, static_cast<Wide>(n) * 4 * kMillion);
 }
 
-// The heights of the hills on both sides over each gap's similarity (TextTiling, Hearst 1997): from the gap outwards for
-// as long as the similarity does not fall. scratch [gaps].
+// The heights of the hills on both sides over each gap's similarity (TextTiling, Hearst 1997): from the gap outwards
+// for as long as the similarity does not fall. scratch [gaps].
 RC_BODY void depth_scores(const int32_t* similarity, int64_t gaps, int32_t* scratch, int32_t* depth) {
   for (int64_t i = 0; i < gaps; i++)
     scratch[i] = i > 0 && similarity[i - 1] >= similarity[i] ? scratch[i - 1] : similarity[i];
@@ -138,25 +139,26 @@ RC_BODY void candidates_document(const int32_t* similarity, int64_t n, Method me
   }
 }
 
-// ---- greedy cuts -------------------------------------------------------------------------------------------------------
+// ---- greedy cuts
+// -------------------------------------------------------------------------------------------------------
 
 // Chunk by chunk from the left. A chunk that begins with sentence a ends
 //   1. at the first candidate where it has min_tokens and not more than max_tokens; else
 //   2. with the document, if the rest fits max_tokens; else
 //   3. at the weakest similarity where it has min_tokens and fits (the last of equal ones); else
 //   4. with the last sentence that fits (with a itself, if a alone exceeds max_tokens).
-// A chunk that comes out shorter than min_tokens is joined to the previous one if both fit max_tokens together; else the
-// cut between the two moves to the weakest similarity (the last of equal ones) where both have min_tokens and fit; else
-// it stays short. cut [n] comes zeroed; queue [n].
+// A chunk that comes out shorter than min_tokens is joined to the previous one if both fit max_tokens together; else
+// the cut between the two moves to the weakest similarity (the last of equal ones) where both have min_tokens and fit;
+// else it stays short. cut [n] comes zeroed; queue [n].
 //
 // Linear: the range of step 3 only moves to the right, so a monotone queue holds its minimum, and the cut between two
 // chunks moves only if a short one follows.
 RC_BODY void greedy_document(const int32_t* similarity, const uint8_t* candidate, const int64_t* first,
                              const int64_t* last, int64_t n, int64_t min_tokens, int64_t max_tokens, int64_t* queue,
                              uint8_t* cut) {
-  int64_t previous = -1, a = 0;     // starts of the previous and of this chunk
-  int64_t low = 0, high = 0;        // this chunk may end with [low, high)
-  int64_t next = 0;                 // first candidate from low on
+  int64_t previous = -1, a = 0;  // starts of the previous and of this chunk
+  int64_t low = 0, high = 0;     // this chunk may end with [low, high)
+  int64_t next = 0;              // first candidate from low on
   int64_t head = 0, tail = 0, pushed = 0;
   while (a < n) {
     if (high <= a) high = a + 1;
@@ -180,8 +182,8 @@ RC_BODY void greedy_document(const int32_t* similarity, const uint8_t* candidate
       int64_t best = -1;
       for (int64_t c = previous; c < end; c++) {
         const int64_t left = last[c] - first[previous], right = last[end] - first[c + 1];
-        const bool fits = left >= min_tokens && (left <= max_tokens || c == previous) && right >= min_tokens &&
-                          right <= max_tokens;
+        const bool fits =
+            left >= min_tokens && (left <= max_tokens || c == previous) && right >= min_tokens && right <= max_tokens;
         if (fits && (best < 0 || similarity[c] <= similarity[best])) best = c;
       }
       if (best >= 0) {
@@ -196,7 +198,8 @@ RC_BODY void greedy_document(const int32_t* similarity, const uint8_t* candidate
   }
 }
 
-// ---- optimal cuts ------------------------------------------------------------------------------------------------------
+// ---- optimal cuts
+// ------------------------------------------------------------------------------------------------------
 
 // What a segmentation costs: first the tokens that chunks lack to min_tokens, then the sum over cuts of similarity +
 // penalty. The end of the document is no cut.
@@ -206,12 +209,13 @@ struct Cost {
 
 RC_BODY bool cheaper(Cost a, Cost b) { return a.missing != b.missing ? a.missing < b.missing : a.sum < b.sum; }
 
-// The cheapest segmentation whose chunks fit max_tokens, except single sentences that exceed it alone. Of equal ones, each
-// last chunk (from the end of the document backwards) has the earliest start. cut [n] comes zeroed. cost, from, full and
-// tight [n + 1].
+// The cheapest segmentation whose chunks fit max_tokens, except single sentences that exceed it alone. Of equal ones,
+// each last chunk (from the end of the document backwards) has the earliest start. cut [n] comes zeroed. cost, from,
+// full and tight [n + 1].
 //
 // A chunk [i, j) of at least min_tokens costs what [0, i) costs, and a shorter one that plus min_tokens + first[i] -
-// last[j - 1]: so two sliding windows of starts i, each with its minimum in a monotone queue, make the programme linear.
+// last[j - 1]: so two sliding windows of starts i, each with its minimum in a monotone queue, make the programme
+// linear.
 RC_BODY void optimal_document(const int32_t* similarity, const int64_t* first, const int64_t* last, int64_t n,
                               int64_t min_tokens, int64_t max_tokens, int64_t penalty, Cost* cost, int64_t* from,
                               int64_t* full, int64_t* tight, uint8_t* cut) {
@@ -268,8 +272,8 @@ struct SentenceSizes {
 void check_sizes(const SentenceSizes& s);
 void check_limits(int64_t min_tokens, int64_t max_tokens);
 
-void boundary_candidates(const int32_t* similarity, const int64_t* offsets, int64_t documents, Method method, double value,
-                         uint8_t* candidate, int threads);
+void boundary_candidates(const int32_t* similarity, const int64_t* offsets, int64_t documents, Method method,
+                         double value, uint8_t* candidate, int threads);
 void greedy_cuts(const int32_t* similarity, const uint8_t* candidate, const SentenceSizes& s, int64_t min_tokens,
                  int64_t max_tokens, uint8_t* cut, int threads);
 void optimal_cuts(const int32_t* similarity, const SentenceSizes& s, int64_t min_tokens, int64_t max_tokens,

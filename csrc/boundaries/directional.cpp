@@ -80,9 +80,9 @@ void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceS
     m.best.resize(n + 1);
     m.from.resize(n + 1);
     m.cost.resize(m.row[n]);
-    const int64_t wrong = costs({static_cast<const char*>(vectors) + begin * row_bytes, half, n, H, first, last,
-                                 m.low.data(), m.row.data(), min_tokens, m.z.data(), m.norms.data(), m.energy.data(),
-                                 m.weight.data(), m.cost.data()});
+    const int64_t wrong =
+        costs({static_cast<const char*>(vectors) + begin * row_bytes, half, n, H, first, last, m.low.data(),
+               m.row.data(), min_tokens, m.z.data(), m.norms.data(), m.energy.data(), m.weight.data(), m.cost.data()});
     if (wrong >= 0) return bad.report(begin + wrong);
     double length = kUsualLength;
     for (int pass = 0; pass < kPasses; pass++) {

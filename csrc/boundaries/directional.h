@@ -10,9 +10,9 @@
 
 namespace rc {
 
-constexpr int64_t kReach = 256;         // a sentence is centred on those at most this far away
-constexpr int64_t kLongest = 400;       // sentences in a chunk
-constexpr float kNothing = 0x1p-40f;    // a centred vector whose square is at most this has no direction
+constexpr int64_t kReach = 256;       // a sentence is centred on those at most this far away
+constexpr int64_t kLongest = 400;     // sentences in a chunk
+constexpr float kNothing = 0x1p-40f;  // a centred vector whose square is at most this has no direction
 constexpr double kLog2 = 0.6931471805599453;
 
 RC_BODY int64_t quantise(double x) {
@@ -61,14 +61,14 @@ struct DirectionalDocument {
   bool half;
   int64_t n, H;
   const int64_t *first, *last;
-  const int64_t* low;      // [n] the first sentence of the longest chunk that ends with each sentence
-  const int64_t* row;      // [n + 1] where each sentence's costs begin
+  const int64_t* low;  // [n] the first sentence of the longest chunk that ends with each sentence
+  const int64_t* row;  // [n + 1] where each sentence's costs begin
   int64_t min_tokens;
-  float* z;                // [n, H rounded up to 64] scratch
-  RowNorm* norms;          // [n] scratch
-  int64_t* energy;         // [n] scratch
-  double* weight;          // [n] scratch
-  int32_t* cost;           // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
+  float* z;         // [n, H rounded up to 64] scratch
+  RowNorm* norms;   // [n] scratch
+  int64_t* energy;  // [n] scratch
+  double* weight;   // [n] scratch
+  int32_t* cost;    // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
 };
 
 // Returns the first vector that is not finite, or -1.

@@ -1,9 +1,10 @@
 // Vector arithmetic written once for every backend: a body takes a "lanes" type and uses nothing else for its floats.
 //
-// A lanes type holds 64 floats (V) and gives load, load_tail, zero, add, mul, scale, store, store_tail, sum and max_bits.
-// On the CPU it is the vector below, cut into native registers; under CUDA it is a warp with two floats a lane. Rows of
-// any length H are walked in blocks of 64, the last one filled up with zeros. Every operation is one IEEE operation, mul
-// and add are never fused, and sum() adds in one fixed order (see there), so all backends give the same bits.
+// A lanes type holds 64 floats (V) and gives load, load_tail, zero, add, mul, scale, store, store_tail, sum and
+// max_bits. On the CPU it is the vector below, cut into native registers; under CUDA it is a warp with two floats a
+// lane. Rows of any length H are walked in blocks of 64, the last one filled up with zeros. Every operation is one IEEE
+// operation, mul and add are never fused, and sum() adds in one fixed order (see there), so all backends give the same
+// bits.
 //
 // No standard library in here: NVRTC compiles this file.
 #pragma once
@@ -80,7 +81,8 @@ struct Lanes {
     V r;
 #if defined(__AVX512F__)
     for (int i = 0; i < kParts; i++)
-      r.part[i] = (Native)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i * kNative)));
+      r.part[i] =
+          (Native)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i * kNative)));
 #elif defined(__F16C__)
     for (int i = 0; i < kParts; i++)
       r.part[i] = (Native)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i * kNative)));
@@ -163,7 +165,8 @@ struct Lanes {
 }  // namespace
 #endif
 
-// ---- rows of H numbers, float or Half ----------------------------------------------------------------------------------
+// ---- rows of H numbers, float or Half
+// ----------------------------------------------------------------------------------
 
 template <class L, class T>
 RC_BODY float row_dot(const T* a, const T* b, int64_t H) {

@@ -25,7 +25,8 @@ RC_BODY int32_t pair_similarity(const T* a, RowNorm p, const T* b, RowNorm q, in
 
 // The sum of the unit vectors of rows [first, last), columns [c, c + 64).
 template <class L, class T>
-RC_BODY typename L::V unit_sum(const T* vectors, const RowNorm* norms, int64_t H, int64_t first, int64_t last, int64_t c) {
+RC_BODY typename L::V unit_sum(const T* vectors, const RowNorm* norms, int64_t H, int64_t first, int64_t last,
+                               int64_t c) {
   typename L::V sum = L::zero();
   for (int64_t r = first; r < last; r++) {
     const T* x = vectors + r * H + c;

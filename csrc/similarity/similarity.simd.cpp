@@ -26,8 +26,8 @@ void similarities_of(const T* vectors, const SimilarityInput& in, const RowNorm*
     } else {
       const int64_t from = i + 1 - begin > in.block ? i + 1 - in.block : begin;
       const int64_t to = end - i - 1 > in.block ? i + 1 + in.block : end;
-      out[i] = block_similarity<Lanes>(vectors + origin * in.H, norms, in.H, from - origin, i + 1 - origin,
-                                       to - origin);
+      out[i] =
+          block_similarity<Lanes>(vectors + origin * in.H, norms, in.H, from - origin, i + 1 - origin, to - origin);
     }
   }
 }

@@ -16,7 +16,8 @@ constexpr int64_t kGrain = 256;  // windows or documents a thread takes at a tim
 
 int64_t window_total(const int64_t* offsets, int64_t documents, int64_t max_tokens, int64_t overlap, Tail tail,
                      int64_t min_tokens) {
-  check(max_tokens >= 1 && max_tokens <= std::numeric_limits<int32_t>::max(), "max_tokens", "must be from 1 to 2^31 - 1");
+  check(max_tokens >= 1 && max_tokens <= std::numeric_limits<int32_t>::max(), "max_tokens",
+        "must be from 1 to 2^31 - 1");
   check(overlap >= 0 && overlap < max_tokens, "overlap", "must be at least 0 and less than max_tokens");
   check(min_tokens >= 0 && min_tokens <= max_tokens, "min_tokens", "must be from 0 to max_tokens");
   check(documents <= std::numeric_limits<int32_t>::max(), "doc_offsets", "must hold fewer than 2^31 documents");

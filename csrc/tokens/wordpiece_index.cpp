@@ -28,7 +28,8 @@ void cut_document(std::string_view text, int64_t document, std::vector<Piece>& p
 
 }  // namespace
 
-std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece, int threads) {
+std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece,
+                                          int threads) {
   std::vector<Piece> pieces;
   for (size_t d = 0; d < texts.size(); d++) cut_document(texts[d], static_cast<int64_t>(d), pieces);
   std::vector<TokenIndex> parts(pieces.size());

@@ -1,4 +1,5 @@
-// WordPiece tokens as a token index: long documents are tokenised in pieces, so that token columns never exist as a whole.
+// WordPiece tokens as a token index: long documents are tokenised in pieces, so that token columns never exist as a
+// whole.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -8,8 +9,9 @@
 
 namespace rc {
 
-// The indexes of many documents. Long documents are cut at white space, and their pieces worked on in parallel; the result
-// does not depend on `threads`.
-std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece, int threads);
+// The indexes of many documents. Long documents are cut at white space, and their pieces worked on in parallel; the
+// result does not depend on `threads`.
+std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece,
+                                          int threads);
 
 }  // namespace rc

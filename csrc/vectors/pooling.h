@@ -8,8 +8,8 @@ namespace rc {
 // One output: the mean of the rows in the ranges [start[p], end[p]), p in [first, last), added in that order, times the
 // reciprocal of their number, and on request scaled to length 1. No rows give zeros. False if the mean is not finite.
 template <class L, class T>
-RC_BODY bool pool_row(const T* vectors, int64_t H, const int64_t* start, const int64_t* end, int64_t first, int64_t last,
-                      bool normalize, float* out) {
+RC_BODY bool pool_row(const T* vectors, int64_t H, const int64_t* start, const int64_t* end, int64_t first,
+                      int64_t last, bool normalize, float* out) {
   int64_t rows = 0;
   for (int64_t p = first; p < last; p++) rows += end[p] - start[p];
   const float share = rows ? 1.f / static_cast<float>(rows) : 0.f;

@@ -1,3 +1,4 @@
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ class Texts:
     @property
     def bytes(self) -> int: ...
     def sizes(self) -> NDArray[np.int64]: ...
-    def utf8(self, document: int) -> bytes: ...
+    def utf8(self, document: int) -> builtins.bytes: ...
     def slice(self, document: int, start: int, end: int, byte_start: int, byte_end: int) -> str: ...
     def slices(
         self,
@@ -208,11 +209,12 @@ def markdown_chunks(
 
 # sentences
 def sentence_spans(
-    texts: list[bytes],
+    texts: Texts | list[bytes],
     language: str | None = None,
     newline_is_boundary: bool = False,
     threads: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+
 # WordPiece
 class WordPiece:
     def __init__(

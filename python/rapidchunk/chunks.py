@@ -101,7 +101,7 @@ class Chunks:
         *,
         ids: Sequence[Any] | None = None,
         vectors: np.ndarray | None = None,
-        extra: Mapping[str, Sequence[Any]] | None = None,
+        extra: Mapping[str, Any] | None = None,
         report: Mapping[str, int] | None = None,
     ) -> None:
         self._source = source
@@ -109,7 +109,7 @@ class Chunks:
         self._index: np.ndarray | None = columns.get("index")
         self.ids = ids
         self.vectors = vectors
-        self.extra: dict[str, Sequence[Any]] = dict(extra or {})
+        self.extra: dict[str, Any] = dict(extra or {})
         self.report: dict[str, int] = dict(report or {})
 
     document = property(lambda self: self._columns["document"])
@@ -209,13 +209,14 @@ class Chunks:
             report=self.report,
         )
 
-    def replace(self, *, vectors: np.ndarray | None = None, **extra: Sequence[Any]) -> Chunks:
+    def replace(self, *, vectors: np.ndarray | None = None, **extra: Sequence[Any] | np.ndarray) -> Chunks:
         """The same chunks with other vectors or further columns.
 
         Raises:
             ValueError: a column's length is not the number of chunks.
         """
-        for name, column in {**extra, **({} if vectors is None else {"vectors": vectors})}.items():
+        given: dict[str, Any] = {**extra, **({} if vectors is None else {"vectors": vectors})}
+        for name, column in given.items():
             if len(column) != len(self):
                 raise ValueError(f"{name} has {len(column)} rows for {len(self)} chunks")
         return Chunks(
@@ -228,7 +229,8 @@ class Chunks:
         )
 
     def encode(self, encoder: Any, **options: Any) -> Chunks:
-        """The same chunks with a vector for each, encoded from the chunk's context or text. See `rapidchunk.encoders.as_encoder`."""
+        """The same chunks with a vector for each, encoded from the chunk's context or text. See
+        `rapidchunk.encoders.as_encoder`."""
         from rapidchunk.encoders import as_encoder
 
         return self.replace(vectors=as_encoder(encoder).encode(self.contexts(), **options))

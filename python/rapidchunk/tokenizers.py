@@ -92,7 +92,8 @@ class ByteLevelTokenizer:
         self._lengths = lengths
 
     def _encode(self, text: str) -> np.ndarray:
-        return self._source.ids(text)
+        ids: np.ndarray = self._source.ids(text)
+        return ids
 
     def measure(self, texts: _core.Texts, threads: int) -> Measure:
         ids = [self._encode(_valid(texts[i])) for i in range(len(texts))]
@@ -276,7 +277,8 @@ def _byte_positions(text: str, positions: np.ndarray) -> np.ndarray:
     sizes = 1 + (points >= 0x80).astype(np.int64) + (points >= 0x800) + (points >= 0x10000)
     at = np.zeros(len(points) + 1, np.int64)
     np.cumsum(sizes, out=at[1:])
-    return at[positions]
+    found: np.ndarray = at[positions]
+    return found
 
 
 @functools.cache

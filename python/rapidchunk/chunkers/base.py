@@ -83,7 +83,7 @@ class Chunker(ABC):
 
     async def acall(self, texts: Any, **options: Any) -> Any:
         """The call in a worker thread, so that an event loop goes on meanwhile (kernels and encoders release the GIL)."""
-        return await asyncio.to_thread(self, texts, **options)
+        return await asyncio.to_thread(lambda: self(texts, **options))
 
     @abstractmethod
     def _chunk(self, texts: _core.Texts) -> Chunks:

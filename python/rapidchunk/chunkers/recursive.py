@@ -61,12 +61,12 @@ class RecursiveChunker(Chunker):
         self.is_regex = bool(is_regex)
         if keep_separator not in (True, False, "end", "start"):
             raise ValueError(f'keep_separator must be True, False, "end" or "start", not {keep_separator!r}')
-        self._keep = {True: "end", False: "drop"}.get(keep_separator, keep_separator)  # type: ignore[call-overload]
+        self._keep = keep_separator if isinstance(keep_separator, str) else "end" if keep_separator else "drop"
         self._levels = [self._level(entry) for entry in separators]
 
     def _level(self, entry: Any) -> list[str] | re.Pattern[str]:
         """A list of literals, or one regular expression."""
-        group = [entry] if isinstance(entry, (str, re.Pattern)) else list(entry)
+        group: list[Any] = [entry] if isinstance(entry, (str, re.Pattern)) else list(entry)
         for separator in group:
             if not isinstance(separator, (str, re.Pattern)):
                 raise ValueError(f"separators must be strings or regular expressions, not {separator!r}")

@@ -166,7 +166,7 @@ class _Packer:
                 (at, at + len(literal))
                 for literal in level
                 for at in range(len(self.text) - len(literal) + 1)
-                if self.text.startswith(literal, at)
+                if self.text.startswith(str(literal), at)
             ]
         else:
             spans = list(level)  # type: ignore[arg-type]
