@@ -127,9 +127,7 @@ class Packer {
   // Every place that is asked about lies behind the start of the current chunk, so no look-back goes further.
   bool boundary(int64_t at) const { return is_cluster_boundary(text_, size_, at, anchor_); }
 
-  bool allowed(const Cut& cut) const {
-    return boundary(cut.end) && boundary(cut.next);
-  }
+  bool allowed(const Cut& cut) const { return boundary(cut.end) && boundary(cut.next); }
 
   Cut cut_at(const Span& separator) const {
     switch (options_.keep) {
