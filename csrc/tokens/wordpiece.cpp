@@ -757,6 +757,7 @@ void WordPiece::count(const char* const* texts, const int64_t* sizes, int64_t n,
   }
 }
 
+bool WordPiece::splittable() const { return model_->splittable; }
 int64_t WordPiece::vocab_size() const { return model_->vocab_size; }
 int32_t WordPiece::unk_id() const { return model_->unk; }
 const std::vector<std::string>& WordPiece::vocabulary() const { return model_->vocabulary; }

@@ -57,6 +57,8 @@ class WordPiece {
               int64_t* offsets) const;
   void count(const char* const* texts, const int64_t* sizes, int64_t n, int threads, int64_t* counts) const;
 
+  // Whether a text may be cut behind white space without changing a token (not so with some added tokens).
+  bool splittable() const;
   int64_t vocab_size() const;  // with added tokens
   int32_t unk_id() const;
   int32_t token_to_id(const std::string& token) const;  // -1: not in the vocabulary

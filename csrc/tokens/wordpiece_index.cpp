@@ -31,7 +31,11 @@ void cut_document(std::string_view text, int64_t document, std::vector<Piece>& p
 std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece,
                                           int threads) {
   std::vector<Piece> pieces;
-  for (size_t d = 0; d < texts.size(); d++) cut_document(texts[d], static_cast<int64_t>(d), pieces);
+  for (size_t d = 0; d < texts.size(); d++) {
+    const auto number = static_cast<int64_t>(d);
+    if (wordpiece.splittable()) cut_document(texts[d], number, pieces);
+    else pieces.push_back({number, 0, static_cast<int64_t>(texts[d].size())});
+  }
   std::vector<TokenIndex> parts(pieces.size());
   const auto n = static_cast<int64_t>(pieces.size());
   parallel_for(n, threads, 8, [&](int64_t p) {

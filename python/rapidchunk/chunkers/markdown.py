@@ -161,8 +161,8 @@ class MarkdownChunker(Chunker):
     def _repeated(self, texts: _core.Texts, found: dict[str, Any], row: int) -> tuple[str, str]:
         """What the context of a piece of a table or code block has before and after the piece."""
         document = int(found["document"][row])
-        span = slice(int(found["repeat_start"][row]), int(found["repeat_end"][row]))
-        head = texts.utf8(document)[span].decode("utf-8", "replace").strip("\r\n")
+        start, end = int(found["repeat_start"][row]), int(found["repeat_end"][row])
+        head = texts.utf8(document, start, end).decode("utf-8", "replace").strip("\r\n")
         what = int(found["repeat"][row])
         if what == _TABLE_HEADER:
             return head + "\n", ""
