@@ -12,7 +12,7 @@ for source in csrc/*/*.cpp; do
   case $source in csrc/bindings/* | *.simd.cpp) ;; *) stages+=("$source") ;; esac
 done
 cxx=${CXX:-c++}
-flags=(-std=c++17 -O1 -g -Wall -Icsrc -ffp-contract=off -pthread -fsanitize=address,undefined
+flags=(-std=c++17 -O1 -g -Icsrc -ffp-contract=off -pthread -fsanitize=address,undefined
   -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 engine=(-DRC_FUZZ_MAIN)
 if command -v clang++ > /dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
