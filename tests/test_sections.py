@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
+import yaml
 import rapidchunk as rc
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,16 @@ Ada: |[10:00] Bo: |def f(x):|class K:|    def m(self):|        return 1|@deco|# 
 |1.2 Terms|(a) first|§ 3 Duty|Article 4|Some words here. |And others! |é文字|👩‍🚀 |{|}|'''|  |<h1>|</p>|&amp;|<b
 """
 PIECES = st.sampled_from([*PARTS.replace("\n", "").split("|"), "\n", "\n\n", "\f", "\u0301", "\x00", "\ud800"])
+TAGS = (
+    "p div h1 h2 h3 section article pre ul li table tr td span b br img nav script details summary textarea a".split()
+)
+MARKUP = st.sampled_from(
+    [*(f"<{tag}>" for tag in TAGS), *(f"</{tag}>" for tag in TAGS), " ", "\n", "some words ", "x", "&lt;b&gt; &amp; &nbsp;é",
+     "<p hidden>", '<img alt="a > b">', "<!-- c -->", "<", ">", "&", "\u0301", "\x00", "\ud800", "<td>1</td>"]
+)  # fmt: skip
+KEYS = st.sampled_from(
+    "/a get post parameters schema $ref allOf items properties schemas Pet responses content 200".split()
+)
 DOCUMENTS = TEXTS | st.lists(PIECES, max_size=40).map("".join) | st.lists(PIECES, max_size=30).map("\n".join)
 
 
@@ -31,7 +43,7 @@ def chat(**options):
     return rc.ChatChunker(format="transcript", **options)
 
 
-STRATEGIES = [python_code, c_code, chat]
+STRATEGIES = [python_code, c_code, chat, rc.BookChunker, rc.LegalChunker, rc.PaperChunker, rc.PageChunker]
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
@@ -83,7 +95,9 @@ def test_threads_pickle_and_batches_do_not_matter(strategy, monkeypatch):
     assert [row[1:] for t in texts for row in rows(chunker(t))] == [row[1:] for row in want]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.__name__)
+@pytest.mark.parametrize(
+    "strategy", [s for s in STRATEGIES if s is not rc.PageChunker], ids=lambda strategy: strategy.__name__
+)
 def test_within_cuts_long_sections(strategy):
     text = "Ada: " + "One sentence is here. " * 30
     inner = rc.SentenceChunker(20, tokenizer="words")
@@ -102,3 +116,42 @@ def test_within_cuts_long_sections(strategy):
 def test_other_types_are_refused(strategy):
     with pytest.raises(ValueError, match="document 1 is int"):
         strategy()(["a", 1])
+
+
+@settings(max_examples=150, deadline=None)
+@given(html=DOCUMENTS | st.lists(MARKUP, max_size=60).map("".join), size=st.integers(8, 60), least=st.integers(0, 8))
+def test_promises_of_html(html, size, least):
+    """Spans are of the text that a browser would show."""
+    chunks = rc.HtmlChunker(size, tokenizer="words", min_tokens=least, prepend_headings=True)(html)
+    text = chunks.document_text(0)
+    check_promises(chunks, [text], "words", size)
+    assert all(len(context.split()) <= size for context in chunks.contexts())
+    assert text == text.strip(" \t") or "<pre" in html or "<textarea" in html
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    messages=st.lists(
+        st.fixed_dictionaries(
+            {"role": st.sampled_from(["user", "Ada"]), "content": TEXTS}, optional={"time": st.just("1")}
+        )
+    ),
+    size=st.integers(8, 40),
+    overlap=st.integers(0, 7),
+    turns=st.integers(0, 2),
+)
+def test_promises_of_messages(messages, size, overlap, turns):
+    chunker = rc.ChatChunker(size, overlap * (not turns), tokenizer="words", overlap_turns=turns)
+    chunks = chunker([messages])
+    check_promises(chunks, [chunks.document_text(0)], "words", size)
+    assert all(message["content"] in chunks.document_text(0) for message in messages)
+    for row in chunks:
+        assert row.metadata["turn_start"] <= row.metadata["turn_end"] < len(messages)
+
+
+@settings(max_examples=60, deadline=None)
+@given(api=st.recursive(st.none() | st.text(max_size=9), lambda inner: st.dictionaries(KEYS, inner, max_size=4)))
+def test_promises_of_api_descriptions(api):
+    """Whatever stands where a part is expected."""
+    for text in (json.dumps({"paths": api, "components": api}), yaml.safe_dump({"paths": api, "x": 1})):
+        check_promises(rc.ApiChunker(30, tokenizer="words", min_tokens=5)(text), [text], "words", 30)

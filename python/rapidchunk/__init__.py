@@ -2,10 +2,16 @@
 
 from rapidchunk._version import __version__
 from rapidchunk.chunkers import (
+    ApiChunker,
+    BookChunker,
     ChatChunker,
     Chunker,
     CodeChunker,
+    HtmlChunker,
+    LegalChunker,
     MarkdownChunker,
+    PageChunker,
+    PaperChunker,
     RecursiveChunker,
     SemanticChunker,
     SentenceChunker,
@@ -16,13 +22,19 @@ from rapidchunk.sentences import sentence_spans
 from rapidchunk.tokenizers import as_tokenizer
 
 __all__ = [
+    "ApiChunker",
+    "BookChunker",
     "ChatChunker",
     "Chunk",
     "ChunkStream",
     "Chunker",
     "Chunks",
     "CodeChunker",
+    "HtmlChunker",
+    "LegalChunker",
     "MarkdownChunker",
+    "PageChunker",
+    "PaperChunker",
     "RecursiveChunker",
     "SemanticChunker",
     "SentenceChunker",

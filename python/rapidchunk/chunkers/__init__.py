@@ -1,19 +1,29 @@
 """The strategies, one file each."""
 
 from rapidchunk.chunkers.base import Chunker
+from rapidchunk.chunkers.api import ApiChunker
 from rapidchunk.chunkers.chat import ChatChunker
 from rapidchunk.chunkers.code import CodeChunker
+from rapidchunk.chunkers.html import HtmlChunker
 from rapidchunk.chunkers.markdown import MarkdownChunker
+from rapidchunk.chunkers.outline import BookChunker, LegalChunker, PaperChunker
+from rapidchunk.chunkers.pages import PageChunker
 from rapidchunk.chunkers.recursive import RecursiveChunker
 from rapidchunk.chunkers.semantic import SemanticChunker
 from rapidchunk.chunkers.sentence import SentenceChunker
 from rapidchunk.chunkers.token import TokenChunker
 
 __all__ = [
+    "ApiChunker",
+    "BookChunker",
     "ChatChunker",
     "Chunker",
     "CodeChunker",
+    "HtmlChunker",
+    "LegalChunker",
     "MarkdownChunker",
+    "PageChunker",
+    "PaperChunker",
     "RecursiveChunker",
     "SemanticChunker",
     "SentenceChunker",

@@ -98,6 +98,10 @@ class ChatChunker(SectionChunker):
         self.max_gap = max_gap
         self.format = choice("format", format, ("auto", "transcript", "messages"))
 
+    def _check_document(self, text: Any, number: int) -> None:
+        if text != []:  # a conversation without messages, here, where it cannot be a batch without documents
+            super()._check_document(text, number)
+
     def _is_document(self, text: Any) -> bool:
         return isinstance(text, str) or (isinstance(text, list) and bool(text) and isinstance(text[0], Mapping))
 
@@ -142,7 +146,7 @@ class ChatChunker(SectionChunker):
             return None
         return found if isinstance(found, list) else [found]
 
-    def _prefixes(self, first: Section, last: Section, continued: bool) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
         return first.context if continued else ()
 
     def _group(

@@ -85,6 +85,7 @@ class _Unit(NamedTuple):
     outer: tuple[str, ...] = ()  # headers of the classes around, the outermost first
     header: str = ""
     defines: bool = False
+    body: int = 0  # where a class's members begin
 
 
 class CodeChunker(SectionChunker):
@@ -145,12 +146,13 @@ class CodeChunker(SectionChunker):
             at = end
             if point > start:
                 own = (*unit.outer, unit.header) if unit.header else unit.outer
-                sections.append(Section(start, point, unit.path, unit, _headers(own)))
+                bare = 0 < unit.body and end < unit.body + 200 and not data[unit.body : end].strip()
+                sections.append(Section(start, point, unit.path, unit, _headers(own), bare=bare))
         return document, sections
 
     def _units(self, parent: Any, data: bytes, depth: int, around: _Unit) -> Iterator[_Unit]:
         """The definitions below a node and what is between, in order; each goes on until the next begins."""
-        between = around._replace(header="", defines=False)
+        between = around._replace(header="", defines=False, body=0)
         leading: Any = None  # the first of the comments right above
         row = -1  # where the node before ended
         inside = True  # what is no definition goes on with the unit before
@@ -189,7 +191,8 @@ class CodeChunker(SectionChunker):
         header = header + " {" if body is not None and data[body.start_byte : body.start_byte + 1] == b"{" else header
         path = (*around.path, name) if name else around.path
         unit = _Unit(start, path, kind, name, around.outer, header, True)
-        yield unit._replace(header="") if container else unit
+        inside = 0 if body is None else body.start_byte + (data[body.start_byte : body.start_byte + 1] == b"{")
+        yield unit._replace(header="", body=inside) if container else unit
         if container and body is not None and depth < _DEPTH and self._too_long(data[start : node.end_byte]):
             yield from self._units(body, data, depth + 1, unit._replace(outer=(*around.outer, header)))
 
@@ -198,7 +201,7 @@ class CodeChunker(SectionChunker):
             return False
         return bool(self.tokenizer.count([code.decode("utf-8", "surrogatepass").strip()])[0] > self.max_tokens)
 
-    def _prefixes(self, first: Section, last: Section, continued: bool) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
         if continued:
             return first.context
         return _headers(first.values.outer) if first.values.outer == last.values.outer else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ class Section(NamedTuple):
     """What may go before the text in `context`; the first of these that fits does."""
     apart: bool = False
     """Never shares a chunk with what is before it."""
+    bare: bool = False
+    """Only a heading: goes with the section after it, if both fit."""
 
 
 class SectionChunker(Chunker):
@@ -73,9 +75,10 @@ class SectionChunker(Chunker):
         """The strategy's further columns of chunks that begin in section `first` and end in `last`."""
         return {}
 
-    def _prefixes(self, first: Section, last: Section, continued: bool) -> tuple[str, ...]:
-        """What may go before a chunk's text, best first; `continued`: it begins after the start of its section."""
-        return first.context if first is last or first.context == last.context else ()
+    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
+        """What may go before a chunk's text, best first. `main` is the first section that is not bare; `continued`: the
+        chunk begins after the start of its section."""
+        return main.context if main is last or main.context == last.context else ()
 
     def _plan(self, batch: _Batch) -> tuple[list[str], Callable[[int, int], Chunks]]:
         source: list[str] = []
@@ -131,11 +134,12 @@ class SectionChunker(Chunker):
         }
         chunks = Chunks(texts, columns)
         first, last = section_of(of, joined[:, 0]).tolist(), section_of(of, joined[:, 1] - 1).tolist()
-        headings = [_shared(sections[a].headings, sections[b].headings) for a, b in zip(first, last)]
+        main = [_main(sections, a, b) for a, b in zip(first, last)]
+        headings = [_shared(sections[a].headings, sections[b].headings) for a, b in zip(main, last)]
         further = self._columns(chunks, sections, first, last)
         begins = np.full(len(sections), np.iinfo(np.int64).max)  # where a section's text begins, white space left out
         np.minimum.at(begins, piece_section, pieces[:, 0])
-        context = self._contexts(chunks, sections, first, last, (joined[:, 0] > begins[first]).tolist())
+        context = self._contexts(chunks, sections, zip(first, main, last), (joined[:, 0] > begins[first]).tolist())
         return chunks.replace(headings=headings, **further, context=context)
 
     def _levels(self) -> list[Any]:
@@ -163,7 +167,9 @@ class SectionChunker(Chunker):
         cut, of, tokens = split(np.arange(len(spans)), room)
         row = np.searchsorted(spans[:, 0] + document * step, cut[:, 0] + of * step, side="right") - 1
         many = np.bincount(row, minlength=len(spans)) > 1
-        again = np.flatnonzero(many & np.array([inner is not None or bool(s.context) for s in sections], bool))
+        sizes = np.bincount(row, tokens, len(spans)).astype(np.int64)
+        reserved = self._reserved(np.flatnonzero(many).tolist(), sections, document, sizes, room // 2)
+        again = np.flatnonzero(many & (reserved > 0) if inner is None else many)
         if not len(again):
             return cut, of, tokens
         kept = ~np.isin(row, again)
@@ -177,18 +183,29 @@ class SectionChunker(Chunker):
             base = spans[again[found.document], 0]
             found_spans = np.stack([found.byte_start + base, found.byte_end + base], axis=1)
             parts.append((found_spans, document[again[found.document]], found.tokens - special))
-        else:  # leave room for the context, if that takes no more than half
-            rooms = room - self._reserved([sections[i].context for i in again.tolist()], room // 2)
+        else:
+            rooms = room - reserved[again]
             parts.extend(split(again[rooms == most], int(most)) for most in np.unique(rooms))
         cut, of, tokens = (np.concatenate(columns) for columns in zip(*parts))
         order = np.lexsort((cut[:, 0], of))
         return np.ascontiguousarray(cut[order]), of[order], tokens[order]
 
-    def _reserved(self, contexts: list[tuple[str, ...]], most: int) -> np.ndarray:
-        """Tokens of the first of each section's contexts that has at most so many, else 0."""
-        distinct = sorted({text for texts in contexts for text in texts})
-        sizes = dict(zip(distinct, (self.tokenizer.count(distinct) - self.tokenizer.special_tokens + 1).tolist()))
-        return np.array([next((sizes[t] for t in texts if sizes[t] <= most), 0) for texts in contexts], np.int64)
+    def _reserved(
+        self, rows: list[int], sections: list[Section], document: np.ndarray, sizes: np.ndarray, most: int
+    ) -> np.ndarray:
+        """Tokens to leave free in the pieces of the sections `rows`, which are cut: for the first context that takes at most
+        `most`, or the headings that go with the section."""
+        distinct = sorted({text for row in rows for text in sections[row].context})
+        counts = dict(zip(distinct, (self.tokenizer.count(distinct) - self.tokenizer.special_tokens + 1).tolist()))
+        reserved = np.zeros(len(sections), np.int64)
+        for row in rows:
+            context = next((counts[text] for text in sections[row].context if counts[text] <= most), 0)
+            heads, before = 0, row - 1
+            while before >= 0 and sections[before].bare and document[before] == document[row] and heads <= most:
+                heads += sizes[before]
+                before -= 1
+            reserved[row] = max(context, heads + 1 if 0 < heads < most else 0)
+        return reserved
 
     def _group(
         self, section: list[int], of: list[int], tokens: list[int], sections: list[Section]
@@ -198,8 +215,8 @@ class SectionChunker(Chunker):
         room, least = self.max_tokens - special, max(self.min_tokens - special, 0)
         groups = [(i, i) for i in range(len(tokens))]
         sizes = list(tokens)
-        rounds = [True] if self._fills else [False, True] if least else []
-        for any_neighbour in rounds:
+        rounds = ["any"] if self._fills else ["bare", "siblings", "any"] if least else ["bare"]
+        for which in rounds:
             merged: list[tuple[int, int]] = []
             merged_sizes: list[int] = []
             for (i, j), size in zip(groups, sizes):
@@ -207,7 +224,11 @@ class SectionChunker(Chunker):
                     left, right = section[merged[-1][1]], section[i]
                     apart = left != right and sections[right].apart
                     wanted = self._fills or min(size, merged_sizes[-1]) < least
-                    if wanted and not apart and (any_neighbour or _siblings(sections[left], sections[right])):
+                    if which == "bare":
+                        wanted = sections[left].bare and left != right
+                    elif which == "siblings":
+                        wanted = wanted and _siblings(sections[left], sections[right])
+                    if wanted and not apart:
                         merged[-1] = merged[-1][0], j
                         merged_sizes[-1] += size
                         continue
@@ -217,12 +238,12 @@ class SectionChunker(Chunker):
         return groups
 
     def _contexts(
-        self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int], continued: list[bool]
+        self, chunks: Chunks, sections: list[Section], runs: Iterable[tuple[int, int, int]], continued: list[bool]
     ) -> list[str | None]:
-        contexts: list[str | None] = [None] * len(first)
+        contexts: list[str | None] = [None] * len(chunks)
         left: dict[int, tuple[str, ...]] = {}
-        for row, (a, b) in enumerate(zip(first, last)):
-            prefixes = self._prefixes(sections[a], sections[b], continued[row])
+        for row, (first, main, last) in enumerate(runs):
+            prefixes = self._prefixes(sections[first], sections[main], sections[last], continued[row])
             if prefixes:
                 left[row] = prefixes
         while left:
@@ -244,6 +265,13 @@ def words(text: str) -> frozenset[str]:
 def heading_prefixes(titles: tuple[str, ...]) -> tuple[str, ...]:
     """The heading path as contexts: all of it, then without its outermost titles."""
     return tuple(" > ".join(titles[i:]) + "\n\n" for i in range(len(titles)))
+
+
+def _main(sections: list[Section], first: int, last: int) -> int:
+    """The first of the sections that is not bare, else the last."""
+    while first < last and sections[first].bare:
+        first += 1
+    return first
 
 
 def _siblings(a: Section, b: Section) -> bool:

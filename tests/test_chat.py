@@ -1,0 +1,104 @@
+"""ChatChunker: turns, speakers, times, messages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import rapidchunk as rc
+
+
+def turns(text, **options):
+    """(speaker, text) of every turn: one turn a chunk."""
+    chunks = rc.ChatChunker(tokenizer="words", max_gap=0, **options)(text)
+    return [(row.metadata["speaker"], row.text) for row in chunks]
+
+
+@pytest.mark.parametrize(
+    ("line", "speaker", "time"),
+    [
+        ("Ada: hi", "Ada", None),
+        ("[10:00] Ada: hi", "Ada", "10:00"),
+        ("10:00:05 Ada Lovelace: hi", "Ada Lovelace", "10:00:05"),
+        ("Ada (10:00 PM): hi", "Ada", "10:00 PM"),
+        ("12/03/2024, 10:15 - Ada: hi", "Ada", "12/03/2024, 10:15"),
+        ("[2024-03-12T10:15:00Z] ada: hi", "ada", "2024-03-12T10:15:00Z"),
+        ("[10:00] <ada> hi", "ada", "10:00"),
+        ("Dr. van Dyke: hi", "Dr. van Dyke", None),
+        ("花子：こんにちは", "花子", None),
+    ],
+)
+def test_lines_that_begin_a_turn(line, speaker, time):
+    (row,) = rc.ChatChunker(tokenizer="words")(line)
+    assert (row.metadata["speaker"], row.metadata["time_start"]) == (speaker, time)
+
+
+@pytest.mark.parametrize("line", ["Note: hi", "see http://a.org: x", "we said this: no", "10:30: x", "The end. Ada: x"])
+def test_colons_that_begin_no_turn(line):
+    (row,) = rc.ChatChunker(tokenizer="words")(line)
+    assert row.metadata["speaker"] is None
+
+
+def test_a_colon_inside_a_turn_is_text():  # B297: x_speakers
+    text = "Ann: the rule is simple. Note: never run it twice. Time: 10:30.\nBen: ok\n"
+    (row,) = rc.ChatChunker(50, tokenizer="words")(text)
+    assert row.metadata["speakers"] == ["Ann", "Ben"]
+    assert row.metadata["speaker"] is None
+
+
+def test_turns_are_whole_and_pieces_of_long_ones_know_their_speaker():
+    text = "Ada: one two three\nBo: four five\nmore of it\nAda: " + "word " * 40
+    rows = list(rc.ChatChunker(12, tokenizer="words")(text))
+    assert rows[0].text == "Ada: one two three\nBo: four five\nmore of it"
+    assert all(row.metadata["speaker"] == "Ada" for row in rows[1:])
+    assert rows[2].context.startswith("Ada: word")
+    assert all(len(row.context.split()) <= 12 for row in rows)
+
+
+def test_overlap_repeats_whole_turns():
+    text = "\n".join(f"{'AB'[i % 2]}: turn {i} is here" for i in range(9))
+    for options in ({"overlap_turns": 1}, {"overlap": 5}):
+        chunks = rc.ChatChunker(15, tokenizer="words", **options)(text)
+        spans = [(row.metadata["turn_start"], row.metadata["turn_end"]) for row in chunks]
+        assert spans == [(0, 2), (2, 4), (4, 6), (6, 8)]
+
+
+def test_a_gap_in_time_is_a_boundary():
+    messages = [{"role": "user", "content": str(i), "timestamp": t} for i, t in enumerate([0, 60, 4000, 4010])]
+    assert [c.text for c in rc.ChatChunker(max_gap=3600)([messages])] == ["user: 0\nuser: 1", "user: 2\nuser: 3"]
+    text = "[23:59] A: x\n[00:01] B: y\n[02:00] A: z"  # midnight is no gap of a day
+    assert [row.metadata["turn_end"] for row in rc.ChatChunker(max_gap=3600)(text)] == [1, 2]
+
+
+def test_messages_in_the_openai_shape():
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {
+            "role": "user",
+            "name": "Ada",
+            "content": [{"type": "text", "text": "Hi"}, {"type": "image_url", "image_url": {}}],
+        },
+        {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
+    ]
+    want = "system: Be kind.\nAda: Hi\n\nassistant: f({})"
+    lines = "\n".join(map(json.dumps, messages))
+    for given in (messages, [messages], json.dumps(messages), json.dumps({"messages": messages}), lines):
+        chunks = rc.ChatChunker()(given)
+        assert [row.text for row in chunks] == [want]
+        assert chunks.document_text(0) == want
+        assert chunks.extra["speakers"] == [["system", "Ada", "assistant"]]
+    two = rc.ChatChunker()([messages, messages[:1]], ids=["a", "b"])
+    assert [row.document for row in two] == ["a", "b"]
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="document 1: message 0 must have a text"):
+        rc.ChatChunker()([[{"content": "x"}], [{"role": "user"}]])
+    with pytest.raises(ValueError, match="document 0: messages must be JSON"):
+        rc.ChatChunker(format="messages")("Ada: hi")
+    with pytest.raises(ValueError, match="max_gap"):
+        rc.ChatChunker(max_gap=-1)
+    with pytest.raises(ValueError, match="overlap_turns"):
+        rc.ChatChunker(overlap=3, overlap_turns=1)
+    assert [rc.ChatChunker()(nothing).documents for nothing in ("", "[]", [[]], [])] == [1, 1, 1, 0]
