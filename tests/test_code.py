@@ -6,7 +6,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 import rapidchunk as rc
 from rapidchunk.chunkers.code import LANGUAGES
 

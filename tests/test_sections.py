@@ -6,8 +6,8 @@ import json
 import pickle
 
 import pytest
-import yaml
 import rapidchunk as rc
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import TEXTS, quarter

@@ -1,7 +1,7 @@
 """The strategies, one file each."""
 
-from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunkers.api import ApiChunker
+from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunkers.chat import ChatChunker
 from rapidchunk.chunkers.code import CodeChunker
 from rapidchunk.chunkers.html import HtmlChunker

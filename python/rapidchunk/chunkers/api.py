@@ -39,6 +39,8 @@ class ApiChunker(SectionChunker):
         ImportError: PyYAML is not installed (``rapidchunk[api]``) and a text is not JSON.
     """
 
+    _repeats_heads = True
+
     def __init__(
         self,
         max_tokens: int = 512,
@@ -57,8 +59,15 @@ class ApiChunker(SectionChunker):
             api, starts = _read_json(document) if document.lstrip()[:1] == "{" else _read_yaml(document)
         except RecursionError as error:
             raise ValueError("the description is nested too deeply") from error
-        rest = {"kind": "description", "method": None, "path": None, "name": None, "summary": None, "tags": []}
-        found = [(0, (), rest, ())]
+        rest: dict[str, Any] = {
+            "kind": "description",
+            "method": None,
+            "path": None,
+            "name": None,
+            "summary": None,
+            "tags": [],
+        }
+        found: list[tuple[int, tuple[str, ...], dict[str, Any], tuple[str, ...]]] = [(0, (), rest, ())]
         for start, where in sorted(starts):
             found.append((start, *self._describe(api, where, rest)))
         sections = []
@@ -75,7 +84,7 @@ class ApiChunker(SectionChunker):
         if len(where) == 3 and where[0] == "paths" and where[2] in _METHODS:
             item = _mapping(_mapping(api.get("paths")).get(where[1]))
             operation, shared = _mapping(item.get(where[2])), item.get("parameters")
-            columns = {
+            columns: dict[str, Any] = {
                 "kind": "operation",
                 "method": where[2].upper(),
                 "path": where[1],
@@ -88,7 +97,7 @@ class ApiChunker(SectionChunker):
             lines = list(_operation_lines(api, columns, operation, shared))
             contexts = tuple("\n".join(lines[:n]) + "\n\n" for n in _fewer(len(lines)))
             return ("paths", where[1], columns["method"]), columns, contexts
-        if len(where) == 3 and where[0] == "components" or len(where) == 2 and where[0] == "definitions":
+        if (len(where) == 3 and where[0] == "components") or (len(where) == 2 and where[0] == "definitions"):
             kind = "schema" if where[0] == "definitions" else where[1][:-1] if where[1].endswith("s") else where[1]
             return where, {**rest, "kind": kind, "name": where[-1]}, (f"{kind} {where[-1]}\n\n",)
         return where, rest, ()
@@ -122,10 +131,10 @@ def _operation_lines(api: Any, columns: dict[str, Any], operation: Mapping[str, 
         yield " ".join(str(operation["description"]).split())
     for given in [*_list(shared), *_list(operation.get("parameters"))]:
         parameter = _mapping(_resolve(api, given))
-        schema = _schema(api, parameter.get("schema") or {"type": parameter.get("type")}, (), budget)
+        shape = _schema(api, parameter.get("schema") or {"type": parameter.get("type")}, (), budget)
         required = " required" if parameter.get("required") else ""
         about = _text(parameter.get("description"))
-        yield f"parameter {parameter.get('name')} ({parameter.get('in')}{required}): {schema}" + (
+        yield f"parameter {parameter.get('name')} ({parameter.get('in')}{required}): {shape}" + (
             f" - {about}" if about else ""
         )
     bodies = [("request", operation.get("requestBody")), *_mapping(operation.get("responses")).items()]
@@ -146,7 +155,7 @@ def _schema(api: Any, schema: Any, above: tuple[str, ...], budget: list[int]) ->
     name = ""
     budget[0] -= 1
     if isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
-        name = schema["$ref"].rsplit("/", 1)[-1]
+        name = str(schema["$ref"]).rsplit("/", 1)[-1]
         if schema["$ref"] in above or len(above) >= _DEPTH or budget[0] < 0:
             return name
         above = (*above, schema["$ref"])
@@ -251,7 +260,7 @@ def _of_interest(where: tuple[str, ...]) -> bool:
 
 
 def _holds_interest(where: tuple[str, ...]) -> bool:
-    return where[0] in ("paths", "components") and len(where) < 3 or where == ("definitions",)
+    return (where[0] in ("paths", "components") and len(where) < 3) or where == ("definitions",)
 
 
 def _after(text: str, at: int) -> int:

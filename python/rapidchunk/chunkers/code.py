@@ -146,7 +146,7 @@ class CodeChunker(SectionChunker):
             at = end
             if point > start:
                 own = (*unit.outer, unit.header) if unit.header else unit.outer
-                bare = 0 < unit.body and end < unit.body + 200 and not data[unit.body : end].strip()
+                bare = unit.body > 0 and end < unit.body + 200 and not data[unit.body : end].strip()
                 sections.append(Section(start, point, unit.path, unit, _headers(own), bare=bare))
         return document, sections
 

@@ -50,6 +50,7 @@ class SectionChunker(Chunker):
     """
 
     _separators: Sequence[Sequence[str]] = DEFAULT_SEPARATORS
+    _repeats_heads = False  # contexts say what headings in the text say too
     _fills = False  # put as many sections as fit into a chunk
 
     def __init__(self, max_tokens: int, min_tokens: int, overlap: int, tokenizer: Any, within: Chunker | None) -> None:
@@ -204,7 +205,8 @@ class SectionChunker(Chunker):
             while before >= 0 and sections[before].bare and document[before] == document[row] and heads <= most:
                 heads += sizes[before]
                 before -= 1
-            reserved[row] = max(context, heads + 1 if 0 < heads < most else 0)
+            heads = heads + 1 if 0 < heads < most else 0
+            reserved[row] = context + heads if self._repeats_heads else max(context, heads)
         return reserved
 
     def _group(

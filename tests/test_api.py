@@ -1,0 +1,111 @@
+"""ApiChunker: endpoints of OpenAPI descriptions, in YAML and JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+import rapidchunk as rc
+import yaml
+
+PETS = """\
+openapi: 3.0.0
+info: {title: Pets é}
+paths:
+  /pets/{id}:
+    parameters:
+      - $ref: '#/components/parameters/Id'
+    get:
+      summary: Get a pet
+      operationId: getPet
+      tags: [pets]
+      responses:
+        200:
+          description: ok
+          content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}
+    delete:
+      responses: {'204': {description: gone}}
+  /pets:
+    post:
+      summary: Add a pet
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}}
+      responses: {'400': {$ref: '#/components/responses/Nowhere'}}
+components:
+  parameters:
+    Id: {name: id, in: path, required: true, description: its number, schema: {type: integer}}
+  schemas:
+    Pet:
+      type: object
+      properties:
+        mother: {$ref: '#/components/schemas/Pet'}
+        kind: {enum: [cat, dog]}
+        tags: {type: array, items: {type: string}}
+        owner: {allOf: [{$ref: '#/components/schemas/Owner'}, {type: object}]}
+    Owner: {type: object, properties: {pets: {type: array, items: {$ref: '#/components/schemas/Pet'}}}}
+"""
+
+
+@pytest.mark.parametrize("text", [PETS, json.dumps(yaml.safe_load(PETS), indent=2), json.dumps(yaml.safe_load(PETS))])
+def test_operations(text):
+    rows = list(rc.ApiChunker(150, tokenizer="words")(text))
+    operations = [row for row in rows if row.metadata["kind"] == "operation"]
+    assert [(row.metadata["method"], row.metadata["path"]) for row in operations] == [
+        ("GET", "/pets/{id}"),
+        ("DELETE", "/pets/{id}"),
+        ("POST", "/pets"),
+    ]
+    get, delete, post = operations
+    assert get.metadata["name"] == "getPet" and get.metadata["tags"] == ["pets"]
+    assert get.metadata["headings"] == ("paths", "/pets/{id}", "GET")
+    pet = "Pet {mother: Pet, kind: cat|dog, tags: [string], owner: Owner {pets: [Pet]} & object}"
+    assert get.context.split("\n\n")[0] == (
+        "GET /pets/{id}: Get a pet\n"
+        "parameter id (path required): integer - its number\n"
+        f"200 application/json: {pet} - ok"
+    )
+    assert "Get a pet" in get.text and "gone" not in get.text
+    assert "parameter id" in delete.context and "/pets" in post.text
+    assert post.context.startswith(f"POST /pets: Add a pet\nrequest application/json: {pet}")
+    assert [row.metadata["name"] for row in rows if row.metadata["kind"] == "schema"] == ["Pet", "Owner"]
+    assert all(len(row.context.split()) <= 150 for row in rows)
+
+
+def test_a_small_maximum_keeps_what_matters_most():
+    rows = list(rc.ApiChunker(20, tokenizer="words")(PETS))
+    got = [row for row in rows if row.metadata["path"] == "/pets/{id}" and row.metadata["method"] == "GET"]
+    assert all(row.context.startswith("GET /pets/{id}: Get a pet\n") for row in got)
+    assert all(len(row.context.split()) <= 20 for row in rows)
+
+
+def test_wide_and_deep_schemas_are_cut_short():
+    schemas = {
+        f"S{i}": {"properties": {f"p{j}": {"$ref": f"#/components/schemas/S{i + 1}"} for j in range(60)}}
+        for i in range(9)
+    }
+    get = {"parameters": [{"name": "x", "in": "query", "schema": {"$ref": "#/components/schemas/S0"}}]}
+    api = {"paths": {"/x": {"get": get}}, "components": {"schemas": schemas}}
+    row = next(row for row in rc.ApiChunker(100_000)(json.dumps(api)) if row.metadata["kind"] == "operation")
+    assert len(row.context) < 50_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "neither JSON nor YAML"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ("a: [", "neither JSON nor YAML"),
+        ("7", "must be an object, not int"),
+    ],
+)
+def test_what_cannot_be_read_is_named(text, message):
+    with pytest.raises(ValueError, match=f"document 1: .*{message}"):
+        rc.ApiChunker()(["{}", text])
+
+
+def test_without_yaml(monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert len(rc.ApiChunker()('{"a": 1}')) == 1
+    with pytest.raises(ImportError, match=r"rapidchunk\[api\]"):
+        rc.ApiChunker()("a: 1")
