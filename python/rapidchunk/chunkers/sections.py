@@ -200,12 +200,13 @@ class SectionChunker(Chunker):
         counts = dict(zip(distinct, (self.tokenizer.count(distinct) - self.tokenizer.special_tokens + 1).tolist()))
         reserved = np.zeros(len(sections), np.int64)
         for row in rows:
-            context = next((counts[text] for text in sections[row].context if counts[text] <= most), 0)
             heads, before = 0, row - 1
             while before >= 0 and sections[before].bare and document[before] == document[row] and heads <= most:
                 heads += sizes[before]
                 before -= 1
             heads = heads + 1 if 0 < heads < most else 0
+            left = most - heads * self._repeats_heads
+            context = next((counts[text] for text in sections[row].context if counts[text] <= left), 0)
             reserved[row] = context + heads if self._repeats_heads else max(context, heads)
         return reserved
 
