@@ -6,6 +6,34 @@ import sys
 
 import pytest
 import rapidchunk as rc
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidchunk.kernels import cpu, reference
+
+TAGS = [
+    "p",
+    "div",
+    "h1",
+    "h2",
+    "section",
+    "pre",
+    "ul",
+    "li",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "b",
+    "br",
+    "img",
+    "textarea",
+    "body",
+]
+PARTS = [
+    *(f"<{tag}>" for tag in TAGS), *(f"</{tag}>" for tag in TAGS), " ", "\n", " some \t words ", "é", "&lt;", "&amp;nbsp;",
+    "&nbsp;", "&", "&amp", '<img src="x" alt=" a &gt;  b ">', '<img alt="">', "<!-- <p> -->", "<!--", "<!x>", "<?",
+    "<", ">", '"', "<a ",
+]  # fmt: skip
 
 
 def shown(html, **options):
@@ -85,6 +113,15 @@ def test_encodings(data, text):
 def test_many_tags_in_linear_time():
     for html in ("<div>" * 20_000, "<b>" * 5_000 + "x", "</p>" * 20_000, "<h1>a" * 2_000, "<" * 20_000, "&" * 20_000):
         rc.HtmlChunker(50)(html)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=40).map("".join))
+def test_kernel_equals_reference(html):
+    from selectolax.lexbor import LexborHTMLParser
+
+    for text in (html, LexborHTMLParser(html).html or ""):
+        assert cpu.html_text(text, ["section", "div"]) == reference.html_text(text, ["section", "div"])
 
 
 def test_without_selectolax(monkeypatch):

@@ -8,14 +8,14 @@ from typing import Any
 
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunkers.sections import Section, SectionChunker, heading_prefixes, words
-from rapidchunk.kernels.reference.html import html_text
+from rapidchunk.kernels.cpu import html_text
 
 __all__ = ["HtmlChunker"]
 
 # Not shown, or not text of the page.
 _DROPPED = (
     "script", "style", "template", "noscript", "head", "nav", "iframe", "object", "svg", "canvas", "audio", "video",
-    "datalist",
+    "datalist", "noembed", "noframes", "plaintext", "xmp",
 )  # fmt: skip
 _HIDDEN = (
     "[hidden], [aria-hidden=true], [style*='display:none' i], [style*='display: none' i], "

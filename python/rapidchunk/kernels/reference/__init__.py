@@ -2,6 +2,7 @@
 
 from rapidchunk.kernels.reference.boundaries import boundary_candidates, greedy_cuts, optimal_cuts
 from rapidchunk.kernels.reference.directional import directional_cuts
+from rapidchunk.kernels.reference.html import html_text
 from rapidchunk.kernels.reference.markdown import (
     markdown_blocks,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "directional_cuts",
     "gather_windows",
     "greedy_cuts",
+    "html_text",
     "markdown_blocks",
     "optimal_cuts",
     "pack_windows",

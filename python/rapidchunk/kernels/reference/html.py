@@ -17,8 +17,10 @@ _BLOCKS = frozenset(
     "center dir menu search hgroup option optgroup select textarea dialog nav".split()
 )
 _BREAKS = {**dict.fromkeys(_BLOCKS, 1), **dict.fromkeys(_PARAGRAPHS, 2)}
-_TAG = re.compile(r"<(?:!--.*?-->|[!?][^>]*>|(/?)([a-zA-Z][^\s/>]*)((?:[^>\"]|\"[^\"]*\")*)>)|([^<]+)|<", re.DOTALL)
-_ALT = re.compile(r'\salt="([^"]*)"')
+_TAG = re.compile(
+    r"<(?:!--.*?-->|[!?][^>]*>|(/?)([a-zA-Z][^ \t\n\f\r/>]*)((?:[^>\"]|\"[^\"]*\")*)>)|([^<]+)|<", re.DOTALL
+)
+_ALT = re.compile(r'[ \t\n\f\r]alt="([^"]*)"')
 _SPACE = re.compile(r"[ \t\n\f\r]+")
 _ENTITY = re.compile(r"&(amp|lt|gt|nbsp|quot);")
 _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "quot": '"'}
@@ -49,13 +51,23 @@ def html_text(html: str, section_tags: Sequence[str] = ()) -> tuple[str, list[tu
         breaks, space, cell = 0, False, False
         out.append(lead)
         size += len(lead)
-        for event in waiting:
-            _, level, end = events[event] or (0, 0, 0)
-            events[event] = (size, level, end)
+        for number in waiting:
+            _, level, end = events[number] or (0, 0, 0)
+            events[number] = (size, level, end)
         waiting.clear()
         out.append(text)
         size += len(text)
         broken = text[-1] == "\n"
+
+    def close_heading() -> None:
+        nonlocal heading
+        event = events[heading] if heading >= 0 else None
+        if event is not None and heading in waiting:  # a heading without text is none
+            waiting.remove(heading)
+            events[heading] = None
+        elif event is not None:
+            events[heading] = (event[0], event[1], size)
+        heading = -1
 
     for match in _TAG.finditer(html):
         closing, tag, attributes, text = match.groups()
@@ -85,27 +97,26 @@ def html_text(html: str, section_tags: Sequence[str] = ()) -> tuple[str, list[tu
         elif tag in ("td", "th"):
             cell = bool(closing) or cell
         elif tag == "img":
-            alt = _ALT.search(attributes)
-            if alt and alt[1].strip():
+            found = _ALT.search(attributes)
+            alt = _SPACE.sub(" ", found[1]).strip(" ") if found else ""
+            if alt:
                 space = True
-                write(_ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], _SPACE.sub(" ", alt[1]).strip()))
+                write(_ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], alt))
                 space = True
         if tag in ("pre", "textarea"):
             pre = max(pre + (-1 if closing else 1), 0)
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
+            close_heading()
             if not closing:
                 heading = len(events)
                 waiting.append(heading)
-                events.append((size, int(tag[1]), -1))
-            elif heading >= 0:
-                if heading in waiting:  # a heading without text is none
-                    waiting.remove(heading)
-                    events[heading] = None
-                elif (event := events[heading]) is not None:
-                    events[heading] = (event[0], event[1], size)
-                heading = -1
+                events.append((size, int(tag[1]), 0))
         elif tag in section_tags:
             if not closing:
                 waiting.append(len(events))
             events.append((size, -1 if closing else 0, 0))
+    close_heading()
+    for number in waiting:
+        _, level, end = events[number] or (0, 0, 0)
+        events[number] = (size, level, end)
     return "".join(out), [event for event in events if event is not None]
