@@ -23,7 +23,7 @@ _HIDDEN = (
 )
 _SECTION_TAGS = words("article section aside main details div header footer form fieldset figure")
 # Where an attribute that may hide an element is written at all; the query is run only then.
-_MAY_HIDE = re.compile(r"hidden|display:|visibility:", re.IGNORECASE)
+_MAY_HIDE = ("hidden", "display:", "visibility:")
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 
 
@@ -83,7 +83,8 @@ class HtmlChunker(SectionChunker):
         html = _decode(document) if isinstance(document, bytes) else document
         tree = _parser()(html.encode("utf-8", "replace"))
         tree.strip_tags(list(_DROPPED), recursive=True)
-        selectors = [*self.drop, *([_HIDDEN] if _MAY_HIDE.search(html) else [])]
+        lower = html.lower()
+        selectors = [*self.drop, *([_HIDDEN] if any(word in lower for word in _MAY_HIDE) else [])]
         for node in tree.css(", ".join(selectors)) if selectors else ():
             node.decompose()
         text, events = html_text(tree.html or "", self.section_tags)
