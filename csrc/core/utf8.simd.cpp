@@ -1,21 +1,21 @@
 // Plain loops that the compiler turns into vector code for each level.
 #include "core/utf8.h"
 
+#include "core/bytes.h"
+
 namespace rc {
 namespace RC_SIMD {
 
 int64_t count_code_points(const char* text, int64_t size) {
-  // Eight bytes a word: a byte continues a code point if its two high bits are 10. The marks are summed in byte lanes,
-  // which hold 255, so that short texts, the usual case, cost a few words and one multiplication.
   int64_t continuations = 0;
   int64_t i = 0;
-  while (size - i >= 4096) {
-    // Long texts: 64 byte lanes at once.
-    uint8_t lanes[64] = {0};
-    for (int block = 0; block < 255 && size - i >= 64; block++, i += 64)
-      for (int k = 0; k < 64; k++) lanes[k] += static_cast<int8_t>(text[i + k]) < -64;
-    for (int k = 0; k < 64; k++) continuations += lanes[k];
-  }
+#if defined(__POPCNT__)
+  // A register at a time: a byte continues a code point if it lies in [0x80, 0xBF].
+  for (; size - i >= Block::N; i += Block::N)
+    continuations += __builtin_popcountll(Block::load(text + i).in_range(0x80, 0xBF));
+#endif
+  // Eight bytes a word: a byte continues a code point if its two high bits are 10. The marks are summed in byte lanes,
+  // which hold 255.
   while (size - i >= 8) {
     const int64_t words = size - i >= 8 * 252 ? 252 : (size - i) / 8;
     uint64_t lanes = 0;

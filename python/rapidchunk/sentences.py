@@ -48,11 +48,14 @@ def sentence_spans(
     else:
         batch = _core.Texts([texts] if one else list(texts))
     spans, offsets = _core.sentence_spans(batch, language, newline_is_boundary)
-    document = np.repeat(np.arange(len(batch)), np.diff(offsets))
-    points = np.stack(
-        [_core.code_point_offsets(batch, document, np.ascontiguousarray(spans[:, i])) for i in (0, 1)], axis=1
-    )
+    points = code_points(batch, spans, offsets)
     return points if one else (points, offsets)
+
+
+def code_points(texts: _core.Texts, spans: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Byte spans int64 [n, 2] that do not overlap, as code point spans."""
+    document = np.repeat(np.arange(len(texts)), 2 * np.diff(offsets))
+    return _core.code_point_offsets(texts, document, spans.reshape(-1)).reshape(-1, 2)
 
 
 def byte_spans(

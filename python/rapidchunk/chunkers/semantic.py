@@ -11,7 +11,7 @@ from rapidchunk.chunkers.base import Chunker, choice, threads, whole_number
 from rapidchunk.chunkers.sentence import sentence_level
 from rapidchunk.chunks import Chunks
 from rapidchunk.kernels import cpu as kernels
-from rapidchunk.sentences import Splitter, byte_spans
+from rapidchunk.sentences import Splitter, byte_spans, code_points
 
 __all__ = ["SemanticChunker"]
 
@@ -23,7 +23,8 @@ class SemanticChunker(Chunker):
 
     Args:
         encoder: see `rapidchunk.encoders.as_encoder`.
-        max_tokens, min_tokens, overlap, tokenizer: see `Chunker`.
+        max_tokens, min_tokens, overlap, tokenizer: see `Chunker`. By default `min_tokens` is 32, or `max_tokens` if that is
+            less.
         threshold: boundary where the cosine of neighbouring sentences is below this (-1 to 1).
         percentile: where the distance is above this percentile (0 to 100) of the document's distances (LangChain's rule).
         std: where the distance is this many standard deviations above the document's mean.
@@ -50,7 +51,7 @@ class SemanticChunker(Chunker):
         encoder: Any = None,
         max_tokens: int = 250,
         *,
-        min_tokens: int = 32,
+        min_tokens: int | None = None,
         overlap: int = 0,
         tokenizer: Any = None,
         threshold: float | None = None,
@@ -69,9 +70,9 @@ class SemanticChunker(Chunker):
     ) -> None:
         from rapidchunk.encoders import as_encoder
 
-        super().__init__(
-            max_tokens, min(min_tokens, max_tokens) if min_tokens == 32 else min_tokens, overlap, tokenizer
-        )
+        super().__init__(max_tokens, 0 if min_tokens is None else min_tokens, overlap, tokenizer)
+        if min_tokens is None:
+            self.min_tokens = min(32, self.max_tokens)
         given = dict(zip(RULES, (threshold, percentile, std, interquartile, gradient, depth)))
         rules = {name: value for name, value in given.items() if value is not None}
         if len(rules) > 1:
@@ -107,7 +108,7 @@ class SemanticChunker(Chunker):
         )
         document = np.repeat(np.arange(len(texts)), np.diff(offsets))
         report: dict[str, Any] = {}
-        vectors = self._encode(texts, document, spans, report)
+        vectors = self._encode(texts, document, spans, offsets, report)
         first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
         cuts = self._cuts(texts, spans, vectors, first, last, offsets)
         ends = np.flatnonzero(cuts)
@@ -141,11 +142,15 @@ class SemanticChunker(Chunker):
         return chunks
 
     def _encode(
-        self, texts: _core.Texts, document: np.ndarray, spans: np.ndarray, report: dict[str, Any]
+        self,
+        texts: _core.Texts,
+        document: np.ndarray,
+        spans: np.ndarray,
+        offsets: np.ndarray,
+        report: dict[str, Any],
     ) -> np.ndarray:
-        columns = [np.ascontiguousarray(spans[:, i]) for i in (0, 1)]
-        points = [_core.code_point_offsets(texts, document, column) for column in columns]
-        sentences = texts.slices(document, *points, *columns)
+        columns = [*code_points(texts, spans, offsets).T, *spans.T]
+        sentences = texts.slices(document, *map(np.ascontiguousarray, columns))
         if not sentences:
             return np.empty((0, 1), np.float32)
         return self.encoder.encode(sentences, report=report)
