@@ -30,14 +30,15 @@ void bind_core(py::module_& m) {
              for (const auto& text : t.views()) out.push_back(static_cast<int64_t>(text.size()));
              return take(std::move(out));
            })
-      .def("utf8",
-           [](const Texts& t, int64_t i, int64_t start, const std::optional<int64_t>& end) {
-             if (i < 0 || i >= t.size()) throw py::index_error("document " + std::to_string(i));
-             const int64_t size = static_cast<int64_t>(t[i].size()), stop = end.value_or(size);
-             check(start >= 0 && start <= stop && stop <= size, "span", "is outside the document");
-             return py::bytes(t[i].data() + start, stop - start);
-           },
-           py::arg("document"), py::arg("start") = 0, py::arg("end") = py::none())
+      .def(
+          "utf8",
+          [](const Texts& t, int64_t i, int64_t start, const std::optional<int64_t>& end) {
+            if (i < 0 || i >= t.size()) throw py::index_error("document " + std::to_string(i));
+            const int64_t size = static_cast<int64_t>(t[i].size()), stop = end.value_or(size);
+            check(start >= 0 && start <= stop && stop <= size, "span", "is outside the document");
+            return py::bytes(t[i].data() + start, stop - start);
+          },
+          py::arg("document"), py::arg("start") = 0, py::arg("end") = py::none())
       .def("slice",
            [](const Texts& t, int64_t document, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) {
              check(document >= 0 && document < t.size(), "document", "is outside the batch");

@@ -33,8 +33,10 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
   std::vector<Piece> pieces;
   for (size_t d = 0; d < texts.size(); d++) {
     const auto number = static_cast<int64_t>(d);
-    if (wordpiece.splittable()) cut_document(texts[d], number, pieces);
-    else pieces.push_back({number, 0, static_cast<int64_t>(texts[d].size())});
+    if (wordpiece.splittable())
+      cut_document(texts[d], number, pieces);
+    else
+      pieces.push_back({number, 0, static_cast<int64_t>(texts[d].size())});
   }
   std::vector<TokenIndex> parts(pieces.size());
   const auto n = static_cast<int64_t>(pieces.size());
