@@ -121,7 +121,8 @@ def test_kernel_equals_reference(html):
     from selectolax.lexbor import LexborHTMLParser
 
     for text in (html, LexborHTMLParser(html).html or ""):
-        assert cpu.html_text(text, ["section", "div"]) == reference.html_text(text, ["section", "div"])
+        for tags in (["section", "div"], ["div", "p"]), ([], ["pre", "td", "h1"]):
+            assert cpu.html_text(text, *tags) == reference.html_text(text, *tags)
 
 
 def test_without_selectolax(monkeypatch):

@@ -10,14 +10,15 @@
 namespace rc {
 namespace {
 
-py::tuple html_text_of(const py::str& html, const std::vector<std::string>& section_tags) {
+py::tuple html_text_of(const py::str& html, const std::vector<std::string>& section_tags,
+                       const std::vector<std::string>& drop_tags) {
   Py_ssize_t size = 0;
   const char* utf8 = PyUnicode_AsUTF8AndSize(html.ptr(), &size);
   if (utf8 == nullptr) throw py::error_already_set();
   HtmlText result;
   {
     py::gil_scoped_release release;
-    result = html_text({utf8, static_cast<size_t>(size)}, section_tags);
+    result = html_text({utf8, static_cast<size_t>(size)}, section_tags, drop_tags);
     std::vector<int64_t*> positions;  // in rising order, to go from bytes to code points in one pass
     for (HtmlEvent& event : result.events) {
       positions.push_back(&event.start);
@@ -38,7 +39,8 @@ py::tuple html_text_of(const py::str& html, const std::vector<std::string>& sect
 }  // namespace
 
 void bind_html(py::module_& m) {
-  m.def("html_text", &html_text_of, py::arg("html"), py::arg("section_tags") = std::vector<std::string>{});
+  m.def("html_text", &html_text_of, py::arg("html"), py::arg("section_tags") = std::vector<std::string>{},
+        py::arg("drop_tags") = std::vector<std::string>{});
 }
 
 }  // namespace rc

@@ -197,16 +197,19 @@ class Renderer {
 
 }  // namespace
 
-HtmlText html_text(std::string_view html, const std::vector<std::string>& section_tags) {
+HtmlText html_text(std::string_view html, const std::vector<std::string>& section_tags,
+                   const std::vector<std::string>& drop_tags) {
   HtmlText result;
   result.text.reserve(html.size() / 2);
   Renderer renderer(section_tags, result);
   const size_t none = std::string_view::npos, size = html.size();
+  std::string_view dropped;  // the element that is left out, if any, and how many of its name are open
+  int64_t open = 0;
   bool comments_end = true;  // false: there is no further "-->"; not searched again, so that time stays linear
   for (size_t at = 0; at < size;) {
     if (html[at] != '<') {
       const size_t next = std::min(html.find('<', at), size);
-      renderer.text(html.substr(at, next - at));
+      if (open == 0) renderer.text(html.substr(at, next - at));
       at = next;
       continue;
     }
@@ -240,7 +243,15 @@ HtmlText html_text(std::string_view html, const std::vector<std::string>& sectio
       at++;
       continue;
     }
-    renderer.tag(html.substr(name, name_end - name), closing, html.substr(name_end, end - name_end));
+    const std::string_view tag = html.substr(name, name_end - name);
+    if (open > 0) {
+      if (tag == dropped) open += closing ? -1 : 1;
+    } else if (!closing && std::find(drop_tags.begin(), drop_tags.end(), tag) != drop_tags.end()) {
+      dropped = tag;
+      open = 1;
+    } else {
+      renderer.tag(tag, closing, html.substr(name_end, end - name_end));
+    }
     at = end + 1;
   }
   renderer.finish();

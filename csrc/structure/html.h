@@ -20,6 +20,7 @@ struct HtmlText {
 
 // `html` is what a parser has written out again (all tags closed, "<" escaped in text and attributes, no raw text
 // elements); anything else is read without harm, but not as a browser would. The rules are those of the reference.
-HtmlText html_text(std::string_view html, const std::vector<std::string>& section_tags);
+HtmlText html_text(std::string_view html, const std::vector<std::string>& section_tags,
+                   const std::vector<std::string>& drop_tags);
 
 }  // namespace rc

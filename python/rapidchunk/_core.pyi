@@ -183,7 +183,9 @@ def directional_cuts(
 ) -> NDArray[np.uint8]: ...
 
 # structure
-def html_text(html: str, section_tags: Sequence[str] = ()) -> tuple[str, list[tuple[int, int, int]]]: ...
+def html_text(
+    html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()
+) -> tuple[str, list[tuple[int, int, int]]]: ...
 def markdown_blocks(
     text: bytes | str,
     heading_levels: int = 0x7E,

@@ -13,10 +13,9 @@ from rapidchunk.kernels.cpu import html_text
 __all__ = ["HtmlChunker"]
 
 # Not shown, or not text of the page.
-_DROPPED = (
-    "script", "style", "template", "noscript", "head", "nav", "iframe", "object", "svg", "canvas", "audio", "video",
-    "datalist", "noembed", "noframes", "plaintext", "xmp",
-)  # fmt: skip
+_DROPPED = ("template", "noscript", "head", "nav", "object", "svg", "canvas", "audio", "video", "datalist")
+# Their text is not escaped when the tree is written out, so that they have to go before.
+_RAW = ("script", "style", "iframe", "noembed", "noframes", "plaintext", "xmp")
 _HIDDEN = (
     "[hidden], [aria-hidden=true], [style*='display:none' i], [style*='display: none' i], "
     "[style*='visibility:hidden' i], [style*='visibility: hidden' i]"
@@ -82,12 +81,12 @@ class HtmlChunker(SectionChunker):
     def _read(self, document: Any) -> tuple[str, list[Section]]:
         html = _decode(document) if isinstance(document, bytes) else document
         tree = _parser()(html.encode("utf-8", "replace"))
-        tree.strip_tags(list(_DROPPED), recursive=True)
+        tree.strip_tags(list(_RAW), recursive=True)
         lower = html.lower()
         selectors = [*self.drop, *([_HIDDEN] if any(word in lower for word in _MAY_HIDE) else [])]
         for node in tree.css(", ".join(selectors)) if selectors else ():
             node.decompose()
-        text, events = html_text(tree.html or "", self.section_tags)
+        text, events = html_text(tree.html or "", self.section_tags, _DROPPED)
         return text, list(self._sections(text, events))
 
     def _sections(self, text: str, events: list[tuple[int, int, int]]) -> Iterable[Section]:

@@ -26,8 +26,11 @@ _ENTITY = re.compile(r"&(amp|lt|gt|nbsp|quot);")
 _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "quot": '"'}
 
 
-def html_text(html: str, section_tags: Sequence[str] = ()) -> tuple[str, list[tuple[int, int, int]]]:
-    """The rendered text of HTML that a parser has written out again (all tags closed, ``<`` escaped), and its headings.
+def html_text(
+    html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()
+) -> tuple[str, list[tuple[int, int, int]]]:
+    """The rendered text of HTML that a parser has written out again (all tags closed, ``<`` escaped), and its headings;
+    without the elements of `drop_tags`.
 
     Returns:
         The text, and events in order: (start, level, end) of a heading's text, (position, 0, 0) and (position, -1, 0)
@@ -41,6 +44,7 @@ def html_text(html: str, section_tags: Sequence[str] = ()) -> tuple[str, list[tu
     cell = False  # a cell waits for the next one in its row
     waiting: list[int] = []  # headings and section elements that begin with the next text
     heading = -1
+    dropped, opened = "", 0  # the element that is left out, if any, and how many of its name are open
 
     def write(text: str) -> None:
         nonlocal size, breaks, space, cell, broken
@@ -71,6 +75,12 @@ def html_text(html: str, section_tags: Sequence[str] = ()) -> tuple[str, list[tu
 
     for match in _TAG.finditer(html):
         closing, tag, attributes, text = match.groups()
+        if opened:
+            opened += (tag == dropped) * (-1 if closing else 1)
+            continue
+        if tag in drop_tags and not closing:
+            dropped, opened = tag, 1
+            continue
         if text is not None:
             text = _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], text) if "&" in text else text
             if pre:
