@@ -21,6 +21,7 @@ _HIDDEN = (
     "[style*='visibility:hidden' i], [style*='visibility: hidden' i]"
 )
 _SECTION_TAGS = words("article section aside main details div header footer form fieldset figure")
+_DEPTH = 12  # section elements nested deeper count as this deep, so that paths stay short
 # Where an attribute that may hide an element is written at all; the query is run only then.
 _MAY_HIDE = ("hidden", "display:", "visibility:")
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
@@ -97,9 +98,10 @@ class HtmlChunker(SectionChunker):
         for position, level, end in events:
             if level > 0:
                 title = " ".join(text[position:end].split())
-                while path and path[-1][0] == depth and path[-1][1] >= level:
+                inside = min(depth, _DEPTH)
+                while path and path[-1][0] == inside and path[-1][1] >= level:
                     path.pop()
-                path.append((depth, level, title))
+                path.append((inside, level, title))
             elif level == 0:
                 depth += 1
             else:
