@@ -81,6 +81,7 @@ def test_a_header_alone_goes_with_the_first_member():
     (first, _) = code("class A {\n  m() { return 1; }\n  n() { return 2; }\n}\n", 35, "js")
     assert first.text == "class A {\n  m() { return 1; }"
     assert first.metadata["headings"] == ("A", "m")
+    assert (first.metadata["name"], first.metadata["names"], first.metadata["kind"]) == ("m", ["A", "m"], "method")
 
 
 def test_deep_nesting_and_long_lines():

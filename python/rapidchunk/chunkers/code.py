@@ -212,6 +212,7 @@ class CodeChunker(SectionChunker):
             units = [section.values for section in sections[a : b + 1]]
             fresh = units[1:] if row and last[row - 1] >= a else units
             names.append([unit.name for unit in fresh if unit.defines and unit.name])
+            units = [section.values for section in sections[a : b + 1] if not section.bare] or units
             single = {(unit.name, unit.kind) for unit in units}
             name.append(units[0].name if len(single) == 1 else None)
             kinds.append(next((u.kind for u in units if u.defines), units[0].kind))
