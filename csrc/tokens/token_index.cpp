@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/utf8.h"
+#include "tokens/words.h"
 
 namespace rc {
 namespace {
@@ -94,8 +95,16 @@ void TokenIndex::join(const TokenIndex& part, int64_t begin) {
 
 void TokenIndex::add_words_by_space(std::string_view text) {
   const char* data = text.data();
+  const auto mask_of = RC_PICK(space_mask);
   bool after_space = true;
   for (int64_t at = 0; at < bytes_;) {
+    uint64_t spaces;
+    if ((at & 63) == 0 && at + 64 <= bytes_ && mask_of(data + at, &spaces)) {
+      words_[at >> 6] |= ~spaces & (spaces << 1 | after_space);
+      after_space = spaces >> 63;
+      at += 64;
+      continue;
+    }
     bool space;
     int64_t next = at + 1;
     if (static_cast<int8_t>(data[at]) >= 0) {

@@ -12,6 +12,7 @@ import functools
 import json
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -96,7 +97,13 @@ class ByteLevelTokenizer:
         return ids
 
     def measure(self, texts: _core.Texts, threads: int) -> Measure:
-        ids = [self._encode(_valid(texts[i])) for i in range(len(texts))]
+        documents = (_valid(texts[i]) for i in range(len(texts)))
+        if threads > 1 and len(texts) > 1:
+            # The tokenizers release the GIL. The pool ends with the call, so that a process may fork at any time.
+            with ThreadPoolExecutor(min(threads, len(texts))) as pool:
+                ids = list(pool.map(self._encode, documents))
+        else:
+            ids = [self._encode(document) for document in documents]
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum([len(row) for row in ids], out=offsets[1:])
         flat = ids[0] if len(ids) == 1 else np.concatenate(ids) if ids else np.empty(0, np.int32)

@@ -1,0 +1,16 @@
+// The starts of white-space separated words, as bits.
+#pragma once
+#include <cstdint>
+
+#include "core/simd.h"
+
+namespace rc {
+
+// clang-format off
+RC_DECLARE_SIMD(
+  // For 64 bytes of ASCII: bit i is set if byte i is white space. False if a byte is not ASCII.
+  bool space_mask(const char* text, uint64_t* spaces);
+)
+// clang-format on
+
+}  // namespace rc
