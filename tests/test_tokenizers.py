@@ -7,9 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-from strategies import byte_level, quarter, tiktoken_encoding, unigram
-from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
-
 import rapidchunk as rc
 from rapidchunk.tokenizers import (
     ByteLevelTokenizer,
@@ -18,6 +15,8 @@ from rapidchunk.tokenizers import (
     UnitTokenizer,
     WordPieceTokenizer,
 )
+from strategies import byte_level, quarter, tiktoken_encoding, unigram
+from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
 
 TEXT = "The cat, and the dog went there.\n\nMr. Smith reads a naïve 文字 page! <|endoftext|> [SEP] " * 20
 
