@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import sys
@@ -98,6 +99,29 @@ def test_gil_is_released():
     done.set()
     other.join()
     assert during >= 5
+
+
+def test_event_loop_goes_on():
+    """Chunking a large document with acall lets other tasks run meanwhile."""
+    text = "A line of plain words for the loop test. " * 200_000
+    chunker = rc.RecursiveChunker(200, tokenizer="words")
+
+    async def main():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        other = asyncio.create_task(tick())
+        chunks = await chunker.acall(text)
+        other.cancel()
+        return ticks, len(chunks)
+
+    ticks, chunks = asyncio.run(main())
+    assert ticks >= 2 and chunks > 1000
 
 
 def _chunk_in_child(texts):

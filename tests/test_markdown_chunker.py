@@ -1,4 +1,4 @@
-"""MarkdownChunker: the promises over generated documents; tables, code, headings and small sections; the cases."""
+"""MarkdownChunker: the promises over generated documents; tables, code, headings and small sections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_case import CASES, markdown_case, run_case
 from markdown_pieces import BREAKS, EXTENSIONS, PIECES
 from rapidchunk import Chunks, RecursiveChunker
 from rapidchunk.chunkers.markdown import MarkdownChunker
@@ -202,13 +201,6 @@ def test_small_sections_of_one_parent_are_merged() -> None:
     found = rows(MarkdownChunker(12, tokenizer="words", min_tokens=6)(text))
     assert [c["headings"] for c in found] == [["A"], ["B"], ["E"]]  # C goes with D, though A would have room
     assert found[1]["text"] == "# B\n\n## C\n\nc\n\n## D\n\nd d d"
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_case(case: dict[str, Any]) -> None:
-    passed, details = run_case(case, markdown_case)
-    assert passed, details
-    assert all(result == "ok" for _, result in details)  # nothing skipped
 
 
 def test_underlined_title_in_lines() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import rapidchunk as rc
 
+from case_adapters.text import tokenizer
+
 STRATEGIES = ("html", "code", "chat")
 
 
 def adapter(case: dict[str, Any], value: Any) -> dict[str, Any]:
-    from case_adapter import tokenizer
-
     given = dict(case["params"])
     strategy = given.pop("strategy_inner", case["strategy"])
     options: dict[str, Any] = {"tokenizer": tokenizer(given.pop("tokenizer", None))}

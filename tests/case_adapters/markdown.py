@@ -1,23 +1,16 @@
-"""MarkdownChunker behind the checker of the cases (data/cases/check.py)."""
+"""Cases of the strategy markdown."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
+from check import count_tokens
 from rapidchunk import MarkdownChunker
 
-DATA = Path(__file__).parent / "data" / "cases"
-sys.path.insert(0, str(DATA))
-from check import count_tokens, load, run_case  # noqa: E402
-
-__all__ = ["CASES", "markdown_case", "run_case"]
-
-CASES = [case for case in load(DATA / "open.jsonl") if case["strategy"] == "markdown"]
+STRATEGIES = ("markdown",)
 
 
-def markdown_case(case: dict[str, Any], text: str) -> dict[str, Any]:
+def adapter(case: dict[str, Any], text: str) -> dict[str, Any]:
     """The result of one case, as the checker wants it."""
     options = dict(case["params"])
     name = options.pop("tokenizer", "words").split("|")[-1]
