@@ -7,6 +7,7 @@ from rapidchunk.chunkers import (
     ChatChunker,
     Chunker,
     CodeChunker,
+    HierarchicalChunker,
     HtmlChunker,
     LegalChunker,
     MarkdownChunker,
@@ -15,6 +16,7 @@ from rapidchunk.chunkers import (
     RecursiveChunker,
     SemanticChunker,
     SentenceChunker,
+    SentenceWindowChunker,
     TokenChunker,
 )
 from rapidchunk.chunks import Chunk, Chunks, ChunkStream
@@ -30,6 +32,7 @@ __all__ = [
     "Chunker",
     "Chunks",
     "CodeChunker",
+    "HierarchicalChunker",
     "HtmlChunker",
     "LegalChunker",
     "MarkdownChunker",
@@ -38,6 +41,7 @@ __all__ = [
     "RecursiveChunker",
     "SemanticChunker",
     "SentenceChunker",
+    "SentenceWindowChunker",
     "TokenChunker",
     "__version__",
     "as_tokenizer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -70,8 +71,10 @@ class Chunk:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The further columns of this row (heading path, page, ... as the strategy gives them)."""
-        return {name: column[self._row] for name, column in self._chunks.extra.items()}
+        """What the caller gave for the document, and the further columns of this row (heading path, page, ... as the strategy
+        gives them), which win where names are the same."""
+        given = self._chunks.document_metadata(int(self._chunks.document[self._row]))
+        return {**given, **{name: column[self._row] for name, column in self._chunks.extra.items()}}
 
     def __repr__(self) -> str:
         text = self.text
@@ -92,6 +95,8 @@ class Chunks:
         extra: further columns by name, each of length n.
         report: counts of what was noteworthy (``split_sentences``: sentences longer than the maximum or the encoder's
             window, cut into parts).
+        settings: the chunker that made these, as text; part of `chunk_ids`.
+        metadata: what the caller gave for each document, or None.
     """
 
     def __init__(
@@ -103,6 +108,8 @@ class Chunks:
         vectors: np.ndarray | None = None,
         extra: Mapping[str, Any] | None = None,
         report: Mapping[str, int] | None = None,
+        settings: str = "",
+        metadata: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         self._source = source
         self._columns = {name: np.ascontiguousarray(columns[name], np.int64) for name in COLUMNS}
@@ -111,6 +118,8 @@ class Chunks:
         self.vectors = vectors
         self.extra: dict[str, Any] = dict(extra or {})
         self.report: dict[str, int] = dict(report or {})
+        self.settings = settings
+        self.metadata = metadata
 
     document = property(lambda self: self._columns["document"])
     start = property(lambda self: self._columns["start"])
@@ -126,6 +135,83 @@ class Chunks:
             first = np.searchsorted(document, document)
             self._index = np.arange(len(document)) - first
         return self._index
+
+    @property
+    def characters(self) -> np.ndarray:
+        """int64 [n], code points of every chunk."""
+        return np.asarray(self.end - self.start)
+
+    @property
+    def count(self) -> np.ndarray:
+        """int64 [n], how many of these chunks are of the same document."""
+        return np.asarray(np.bincount(self.document, minlength=self.documents)[self.document])
+
+    @property
+    def strategy(self) -> str:
+        """The name of the strategy ("semantic"); empty where these do not come from a chunker."""
+        return self.settings.partition("(")[0].removesuffix("Chunker").lower()
+
+    @property
+    def settings_hash(self) -> str:
+        """32 hexadecimal digits, of the strategy and its parameters."""
+        return _digest(self.settings)
+
+    def text_hashes(self) -> list[str]:
+        """For every chunk 32 hexadecimal digits, of what is embedded (`contexts`) and nothing else."""
+        return [_digest(text) for text in self.contexts()]
+
+    def chunk_ids(self) -> list[str]:
+        """A stable id of 32 hexadecimal digits for every chunk (BLAKE2b of its text, its context, the settings, the document's
+        id if the caller gave one, and the level in a hierarchy).
+
+        The same text cut by the same settings has the same id in every run, wherever it is in the document, so that a new
+        index embeds only what changed. Of chunks that are alike in all of that, the second and further ones are numbered: ids
+        are unique among all chunks of a call. (Of an iterator without ids, the numbers of the documents count as ids.)
+        """
+        levels = self.extra.get("level")
+        seen: dict[str, int] = {}
+        found = []
+        numbers = self.document.tolist()
+        for row, (text, context) in enumerate(zip(self.texts(), self.contexts())):
+            name = "" if self.ids is None else repr(self.ids[numbers[row]])
+            level = "" if levels is None else str(levels[row])
+            key = _digest(self.settings, name, level, text, context)
+            again = seen.get(key, 0)
+            seen[key] = again + 1
+            found.append(_digest(key, str(again)) if again else key)
+        return found
+
+    def document_metadata(self, document: int) -> Mapping[str, Any]:
+        """What the caller gave for a document; empty if nothing."""
+        return {} if self.metadata is None else self.metadata[document] or {}
+
+    def expand(self, hits: Any, level: int = 0) -> Chunks:
+        """The chunks of a level (0: the largest) that hold the hits, each once, in the order of the hits (best first).
+
+        Args:
+            hits: row numbers, or rows (`Chunk`), of this table.
+            level: hits that are of this or a larger level stand for themselves.
+
+        Raises:
+            ValueError: these chunks have no levels (see `HierarchicalChunker`), or a parent is missing.
+        """
+        if "parent" not in self.extra or "level" not in self.extra:
+            raise ValueError("expand needs chunks of several levels; these have no columns level and parent")
+        levels, parents = self.extra["level"], self.extra["parent"]
+        places = zip(self.document.tolist(), self.index.tolist())
+        at = {place: row for row, place in enumerate(places)}
+        rows: dict[int, None] = {}
+        for hit in hits:
+            row = hit._row if isinstance(hit, Chunk) else int(hit)
+            if not 0 <= row < len(self):
+                raise ValueError(f"hits must be rows from 0 to {len(self) - 1}, not {row}")
+            while levels[row] > level:
+                try:
+                    row = at[int(self.document[row]), int(parents[row])]
+                except KeyError:
+                    raise ValueError(f"hits: the parent of row {row} is not among these chunks") from None
+            rows[row] = None
+        return self[np.array(list(rows), np.int64)]
 
     @property
     def documents(self) -> int:
@@ -207,6 +293,8 @@ class Chunks:
                 for name, column in self.extra.items()
             },
             report=self.report,
+            settings=self.settings,
+            metadata=self.metadata,
         )
 
     def replace(self, *, vectors: np.ndarray | None = None, **extra: Sequence[Any] | np.ndarray) -> Chunks:
@@ -226,6 +314,8 @@ class Chunks:
             vectors=self.vectors if vectors is None else vectors,
             extra={**self.extra, **extra},
             report=self.report,
+            settings=self.settings,
+            metadata=self.metadata,
         )
 
     def encode(self, encoder: Any, **options: Any) -> Chunks:
@@ -255,9 +345,31 @@ class Chunks:
             last[low:high] = 1 + np.searchsorted(breaks, self.end[low:high] - 1, side="right")
         return self.replace(page_start=first, page_end=last)
 
+    def with_lines(self) -> Chunks:
+        """Adds the columns start_line and end_line (from 1; a line ends with a line feed) of the document's text."""
+        first, last = np.ones(len(self), np.int64), np.ones(len(self), np.int64)
+        for document in np.unique(self.document):
+            data = self.document_text(int(document)).encode("utf-8", "surrogatepass")
+            breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+            rows = self.document == document
+            first[rows] += np.searchsorted(breaks, self.byte_start[rows])
+            last[rows] += np.searchsorted(breaks, np.maximum(self.byte_end[rows] - 1, self.byte_start[rows]))
+        return self.replace(start_line=first, end_line=last)
+
+    def _metadata_columns(self, taken: Any) -> dict[str, list[Any]]:
+        """What the caller gave for the documents, as columns; "metadata.name" where the name is taken."""
+        if self.metadata is None:
+            return {}
+        names = dict.fromkeys(name for given in self.metadata for name in given or {})
+        numbers = self.document.tolist()
+        return {
+            f"metadata.{name}" if name in taken else name: [self.document_metadata(d).get(name) for d in numbers]
+            for name in names
+        }
+
     def to_arrow(self) -> pyarrow.Table:
-        """A table of document (id or number), index, start, end, byte_start, byte_end, tokens, text, the further columns and
-        vector (a fixed-size list of float32), if there are vectors."""
+        """A table of document (id or number), index, start, end, byte_start, byte_end, tokens, text, the further columns, the
+        documents' metadata and vector (a fixed-size list of float32), if there are vectors."""
         pa = _pyarrow()
         numbers = self.document
         columns: dict[str, Any] = {
@@ -268,6 +380,8 @@ class Chunks:
         }
         for name, column in self.extra.items():
             columns[name] = pa.array(column)
+        for name, values in self._metadata_columns({*columns, "vector"}).items():
+            columns[name] = pa.array(values)
         if self.vectors is not None:
             flat = pa.array(np.ascontiguousarray(self.vectors, np.float32).ravel())
             columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1])
@@ -290,6 +404,8 @@ class Chunks:
                 **{name: list(column) for name, column in self.extra.items()},
             }
         )
+        for name, values in self._metadata_columns({*frame.columns, "vector"}).items():
+            frame[name] = values
         if self.vectors is not None:
             frame["vector"] = list(self.vectors)
         return frame
@@ -349,7 +465,10 @@ def concatenate(parts: Sequence[Chunks]) -> Chunks:
         ids.extend(part.document_id(i) if part.ids is not None else bases[-1] + i for i in range(part.documents))
         for name, count in part.report.items():
             report[name] = report.get(name, 0) + count
-    return join_columns(parts, bases, source, ids if any(part.ids is not None for part in parts) else None, report)
+    joined = join_columns(parts, bases, source, ids if any(part.ids is not None for part in parts) else None, report)
+    if any(part.metadata is not None for part in parts):
+        joined.metadata = [part.document_metadata(i) for part in parts for i in range(part.documents)]
+    return joined
 
 
 def join_columns(
@@ -379,7 +498,16 @@ def join_columns(
             for name in names
         },
         report=report,
+        settings=parts[0].settings if parts else "",
     )
+
+
+def _digest(*parts: str) -> str:
+    hashed = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        hashed.update(len(data).to_bytes(8, "little") + data)
+    return hashed.hexdigest()
 
 
 def _pyarrow() -> Any:

@@ -4,6 +4,7 @@ from rapidchunk.chunkers.api import ApiChunker
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunkers.chat import ChatChunker
 from rapidchunk.chunkers.code import CodeChunker
+from rapidchunk.chunkers.hierarchical import HierarchicalChunker, SentenceWindowChunker
 from rapidchunk.chunkers.html import HtmlChunker
 from rapidchunk.chunkers.markdown import MarkdownChunker
 from rapidchunk.chunkers.outline import BookChunker, LegalChunker, PaperChunker
@@ -19,6 +20,7 @@ __all__ = [
     "ChatChunker",
     "Chunker",
     "CodeChunker",
+    "HierarchicalChunker",
     "HtmlChunker",
     "LegalChunker",
     "MarkdownChunker",
@@ -27,5 +29,6 @@ __all__ = [
     "RecursiveChunker",
     "SemanticChunker",
     "SentenceChunker",
+    "SentenceWindowChunker",
     "TokenChunker",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
@@ -51,35 +52,43 @@ class Chunker(ABC):
             raise ValueError(f"overlap must be less than {room}, not {overlap}")
 
     @overload
-    def __call__(self, texts: Iterator[str], *, ids: Any = None, progress: Progress | None = None) -> ChunkStream: ...
+    def __call__(
+        self, texts: Iterator[str], *, ids: Any = None, metadata: Any = None, progress: Progress | None = None
+    ) -> ChunkStream: ...
     @overload
-    def __call__(self, texts: Any, *, ids: Any = None, progress: Progress | None = None) -> Chunks: ...
-    def __call__(self, texts: Any, *, ids: Any = None, progress: Progress | None = None) -> Chunks | ChunkStream:
+    def __call__(
+        self, texts: Any, *, ids: Any = None, metadata: Any = None, progress: Progress | None = None
+    ) -> Chunks: ...
+    def __call__(
+        self, texts: Any, *, ids: Any = None, metadata: Any = None, progress: Progress | None = None
+    ) -> Chunks | ChunkStream:
         """Chunks a text or many.
 
         Args:
             texts: a str; a list, tuple, NumPy array or pandas Series of str; a pyarrow string array, chunked array or anything
                 with the Arrow PyCapsule interface (not copied); or an iterator of str.
             ids: an id for the text, or one for each text; every chunk carries its document's id.
+            metadata: a dict for the text, or one (or None) for each text; `Chunk.metadata` and tables have it on every row.
             progress: called with (documents done, documents in all or None) after each batch.
 
         Returns:
             `Chunks`; for an iterator a `ChunkStream`, which reads documents as chunks are asked for, in bounded memory.
 
         Raises:
-            ValueError: a text is not a str, or `ids` has another length.
+            ValueError: a text is not a str, or `ids` or `metadata` has another length.
         """
         if self._is_document(texts):
-            return self._chunk_all(_Batch([texts]), None if ids is None else [ids], progress)
+            about = None if metadata is None else [metadata]
+            return self._chunk_all(_Batch([texts]), None if ids is None else [ids], progress, about)
         if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
-            return self._chunk_all(_Batch(_core.Texts.from_arrow(texts)), _as_ids(ids), progress)
+            return self._chunk_all(_Batch(_core.Texts.from_arrow(texts)), _as_ids(ids), progress, metadata)
         if isinstance(texts, (bytes, bytearray, memoryview, Mapping)) or not isinstance(texts, Iterable):
             raise ValueError(f"texts must be a str or many of them, not {type(texts).__name__}")
         if isinstance(texts, Iterator):
-            return ChunkStream(self._stream(texts, ids, progress))
+            return ChunkStream(self._stream(texts, ids, progress, metadata))
         if hasattr(texts, "tolist"):  # NumPy array, pandas Series
             texts = texts.tolist()
-        return self._chunk_all(_Batch(list(texts)), _as_ids(ids), progress)
+        return self._chunk_all(_Batch(list(texts)), _as_ids(ids), progress, metadata)
 
     async def acall(self, texts: Any, **options: Any) -> Any:
         """The call in a worker thread, so that an event loop goes on meanwhile (kernels and encoders release the GIL)."""
@@ -101,7 +110,10 @@ class Chunker(ABC):
         if not self._is_document(text):
             raise ValueError(f"texts must be str; document {number} is {type(text).__name__}")
 
-    def _chunk_all(self, batch: _Batch, ids: list[Any] | None, progress: Progress | None) -> Chunks:
+    def _chunk_all(
+        self, batch: _Batch, ids: list[Any] | None, progress: Progress | None, metadata: Any = None
+    ) -> Chunks:
+        about = None if metadata is None else _as_metadata(metadata, len(batch))
         if ids is not None and len(ids) != len(batch):
             raise ValueError(f"ids has {len(ids)} entries for {len(batch)} texts")
         for number, text in enumerate(batch.source if isinstance(batch.source, list) else ()):
@@ -118,10 +130,24 @@ class Chunker(ABC):
                 report[name] = report.get(name, 0) + count
             if progress is not None:
                 progress(end, len(batch))
-        return join_columns(parts, bases, source, ids, report)
+        chunks = join_columns(parts, bases, source, ids, report)
+        chunks.settings, chunks.metadata = self._settings(), about
+        return chunks
 
-    def _stream(self, texts: Iterator[str], ids: Any, progress: Progress | None) -> Iterator[Chunks]:
+    def _settings(self) -> str:
+        """The strategy and its parameters as text that is the same in every run (no addresses of objects)."""
+        return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(self))
+
+    @property
+    def reason(self) -> str:
+        """Why `rapidchunk.for_document` chose this strategy and these sizes; empty for a chunker made directly."""
+        return str(vars(self).get("_reason", ""))
+
+    def _stream(
+        self, texts: Iterator[str], ids: Any, progress: Progress | None, metadata: Any = None
+    ) -> Iterator[Chunks]:
         names = None if ids is None else iter(ids)
+        abouts = None if metadata is None else iter(metadata)
         done = 0
         pending: list[str] = []
         size = 0
@@ -133,7 +159,8 @@ class Chunker(ABC):
                 some = [name for _, name in zip(pending, names)]
                 if len(some) < len(pending):
                     raise ValueError(f"ids has {done + len(some)} entries for at least {done + len(pending)} texts")
-            chunks = self._chunk_all(_Batch(pending), some, None)
+            about = None if abouts is None else [given for _, given in zip(pending, abouts)]
+            chunks = self._chunk_all(_Batch(pending), some, None, about)
             done += len(pending)
             pending, size = [], 0
             if progress is not None:
@@ -187,6 +214,18 @@ def _as_ids(ids: Any) -> list[Any] | None:
     if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
         raise ValueError(f"ids must hold an id for each text, not {ids!r}")
     return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+
+
+def _as_metadata(metadata: Any, documents: int) -> list[Mapping[str, Any]]:
+    if isinstance(metadata, (str, bytes, Mapping)) or not isinstance(metadata, Iterable):
+        raise ValueError(f"metadata must hold a dict for each text, not {metadata!r}")
+    given = list(metadata)
+    if len(given) != documents:
+        raise ValueError(f"metadata has {len(given)} entries for {documents} texts")
+    for number, entry in enumerate(given):
+        if entry is not None and not isinstance(entry, Mapping):
+            raise ValueError(f"metadata must hold dicts; entry {number} is {type(entry).__name__}")
+    return [entry or {} for entry in given]
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
