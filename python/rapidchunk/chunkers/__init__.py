@@ -9,6 +9,7 @@ from rapidchunk.chunkers.html import HtmlChunker
 from rapidchunk.chunkers.markdown import MarkdownChunker
 from rapidchunk.chunkers.outline import BookChunker, LegalChunker, PaperChunker
 from rapidchunk.chunkers.pages import PageChunker
+from rapidchunk.chunkers.proposition import PropositionChunker
 from rapidchunk.chunkers.recursive import RecursiveChunker
 from rapidchunk.chunkers.semantic import SemanticChunker
 from rapidchunk.chunkers.sentence import SentenceChunker
@@ -26,6 +27,7 @@ __all__ = [
     "MarkdownChunker",
     "PageChunker",
     "PaperChunker",
+    "PropositionChunker",
     "RecursiveChunker",
     "SemanticChunker",
     "SentenceChunker",
