@@ -3,11 +3,11 @@
 from rapidchunk.kernels.reference.boundaries import boundary_candidates, greedy_cuts, optimal_cuts
 from rapidchunk.kernels.reference.directional import directional_cuts
 from rapidchunk.kernels.reference.html import html_text
-from rapidchunk.kernels.reference.markdown import (
-    markdown_blocks,
-)
+from rapidchunk.kernels.reference.markdown import markdown_blocks
+from rapidchunk.kernels.reference.pack import pack
 from rapidchunk.kernels.reference.sentences import sentence_spans
 from rapidchunk.kernels.reference.similarity import adjacent_similarity
+from rapidchunk.kernels.reference.utf8 import byte_offsets, code_point_offsets
 from rapidchunk.kernels.reference.vectors import pool_spans
 from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, token_windows
 from rapidchunk.kernels.reference.wordpiece import WordPiece
@@ -16,12 +16,15 @@ __all__ = [
     "WordPiece",
     "adjacent_similarity",
     "boundary_candidates",
+    "byte_offsets",
+    "code_point_offsets",
     "directional_cuts",
     "gather_windows",
     "greedy_cuts",
     "html_text",
     "markdown_blocks",
     "optimal_cuts",
+    "pack",
     "pack_windows",
     "pool_spans",
     "sentence_spans",
