@@ -21,6 +21,7 @@ from rapidchunk.chunkers import (
     TokenChunker,
 )
 from rapidchunk.chunks import Chunk, Chunks, ChunkStream
+from rapidchunk.presets import for_document
 from rapidchunk.sentences import sentence_spans
 from rapidchunk.tokenizers import as_tokenizer
 
@@ -47,5 +48,6 @@ __all__ = [
     "TokenChunker",
     "__version__",
     "as_tokenizer",
+    "for_document",
     "sentence_spans",
 ]
