@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from case_adapters import embed, markdown, structure, text
+from case_adapters import embed, hierarchy, markdown, structure, text
 
-ADAPTERS = {strategy: module.adapter for module in (text, markdown, structure, embed) for strategy in module.STRATEGIES}
+ADAPTERS = {
+    strategy: module.adapter
+    for module in (text, markdown, structure, embed, hierarchy)
+    for strategy in module.STRATEGIES
+}
 
 # Cases that cannot apply, and why.
 SKIPPED = {
@@ -21,6 +25,8 @@ BY_HAND = {
     "B330": "test_encoders_onnx.py::test_other_peoples_graphs",
     "B331": "test_encoders_onnx.py::test_memory_does_not_grow",
     "B337": "test_code.py::test_parsers_in_many_threads",
+    "B340": "test_ids.py::test_ids_are_equal_between_runs_and_unique",
+    "B342": "test_ids.py::test_settings_are_in_the_id_and_apart_from_the_text",
     "B358": "test_limits.py::test_event_loop_goes_on",
 }
 

@@ -138,6 +138,7 @@ def test_sentence_windows():
         "One is here. Two is.", "One is here. Two is. Three goes on.", "Two is. Three goes on. Four.",
         "Three goes on. Four.", "Five alone.",
     ]  # fmt: skip
+    assert chunks.strategy == "sentence-window"
     for row in chunks:
         about = row.metadata
         assert texts[row.document][about["window_start"] : about["window_end"]] == about["window"]

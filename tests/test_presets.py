@@ -78,6 +78,7 @@ def test_columns_of_a_whole_document():
     text = "# Head\n\n## One\n\nText one.\n\n## Two\n\nText two.\n"
     chunks = rc.for_document("docs", tokenizer="words", prepend_headings=True)(text)
     assert chunks.extra["headings"] == [("Head",)] and chunks.contexts() == chunks.texts()
+    assert chunks.strategy == "markdown"
 
 
 def test_overrides_and_reasons_are_not_in_ids():

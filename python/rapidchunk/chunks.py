@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -149,7 +150,8 @@ class Chunks:
     @property
     def strategy(self) -> str:
         """The name of the strategy ("semantic"); empty where these do not come from a chunker."""
-        return self.settings.partition("(")[0].removesuffix("Chunker").lower()
+        name = self.settings.partition("(")[0].removesuffix("Chunker")
+        return "-".join(re.findall(r"[A-Z][a-z0-9]*", name)).lower()
 
     @property
     def settings_hash(self) -> str:

@@ -133,6 +133,9 @@ class DocumentChunker(Chunker):
         self.within = within
         self._special = self.tokenizer.special_tokens
 
+    def _settings(self) -> str:
+        return f"{self.within._settings()} whole"
+
     def _is_document(self, text: Any) -> bool:
         return self.within._is_document(text)
 
