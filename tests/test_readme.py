@@ -36,6 +36,14 @@ def test_splitters() -> None:
     exec(EXAMPLES[1], {"SentenceChunker": __import__("rapidchunk").SentenceChunker})
 
 
+def test_presets_ids_and_levels(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    exec(EXAMPLES[2], names)
+    assert len(names["chunks"]) == 1 and len(names["tree"]) > 2
+    printed = capsys.readouterr().out
+    assert printed.startswith("docs (has Markdown headings") and "harbour.md" in printed
+
+
 def test_the_table_has_every_strategy() -> None:
     rows = dict(re.findall(r"^\| ([\w-]+) \| `(\w+)` \|", README, re.MULTILINE))
     assert rows == {name: cls.__name__ for name, cls in strategies.names().items()}
