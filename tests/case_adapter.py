@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from case_adapters import embed, hierarchy, markdown, structure, text
+from case_adapters import embed, hierarchy, late, markdown, structure, text
 
 ADAPTERS = {
     strategy: module.adapter
-    for module in (text, markdown, structure, embed, hierarchy)
+    for module in (text, markdown, structure, embed, hierarchy, late)
     for strategy in module.STRATEGIES
 }
 

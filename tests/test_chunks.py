@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -171,3 +172,22 @@ def test_sentence_spans_of_one_and_many():
         rc.sentence_spans(text, "xx-nowhere")
     with pytest.raises(ValueError, match="texts"):
         rc.sentence_spans(None)
+
+
+def test_token_vectors_are_pooled():
+    """Late chunking: means over the tokens of each chunk, over several documents, against plain NumPy."""
+    texts = ["one two three four five", "", "six seven"]
+    places = [np.array([m.span() for m in re.finditer(r"\S+", text)], np.int64).reshape(-1, 2) for text in texts]
+    rng = np.random.default_rng(0)
+    vectors = [rng.standard_normal((len(spans), 5)).astype(np.float32) for spans in places]
+    chunks = rc.TokenChunker(2, 0, "words")(texts).pool_tokens(vectors, places)
+    for row in chunks:
+        inside = [i for i, (a, _) in enumerate(places[row.document]) if row.start <= a < row.end]
+        want = vectors[row.document][inside].mean(0)
+        assert np.allclose(row.vector, want / np.linalg.norm(want), atol=1e-6)
+    with pytest.raises(ValueError, match="count"):
+        chunks.pool_tokens([vectors[0][1:], *vectors[1:]], places)
+    with pytest.raises(ValueError, match="vectors"):
+        chunks.pool_tokens(vectors[:2], places)
+    with pytest.raises(ValueError, match="document 2"):
+        chunks.pool_tokens([*vectors[:2], vectors[2][:0]], [*places[:2], places[2][:0]])

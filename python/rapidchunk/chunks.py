@@ -327,6 +327,49 @@ class Chunks:
 
         return self.replace(vectors=as_encoder(encoder).encode(self.contexts(), **options))
 
+    def pool_tokens(
+        self, vectors: Sequence[np.ndarray], spans: Sequence[np.ndarray], *, normalize: bool = True
+    ) -> Chunks:
+        """Late chunking (Günther et al., 2024): a chunk's vector is the mean of the token vectors within its span, made by a
+        model that has read the document as a whole.
+
+        Args:
+            vectors: for each document of the batch, float32 or float16 [tokens, dim], special tokens left out.
+            spans: for each document, int64 [tokens, 2]: the characters (code points) of each token, in order.
+            normalize: L2-normalise the means.
+
+        Returns:
+            The same chunks with `vectors` float32 [n, dim]. A chunk in which no token begins takes the token that it lies in.
+
+        Raises:
+            ValueError: the numbers of documents, or of a document's vectors and tokens, differ, or a document with chunks
+                has no tokens.
+        """
+        from rapidchunk.kernels import cpu as kernels
+
+        for name, given in (("vectors", vectors), ("spans", spans)):
+            if len(given) != self.documents:
+                raise ValueError(f"{name} has {len(given)} entries for {self.documents} documents")
+        first, last = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
+        base = 0
+        for document, (rows, places) in enumerate(zip(vectors, spans)):
+            if len(rows) != len(places):
+                raise ValueError(
+                    f"vectors: document {document} has {len(rows)} token vectors for a count of {len(places)} tokens"
+                )
+            low, high = np.searchsorted(self.document, [document, document + 1])
+            if high > low and not len(rows):
+                raise ValueError(f"vectors: document {document} has chunks but no token vectors")
+            starts = np.asarray(places, np.int64).reshape(-1, 2)[:, 0]
+            begin = np.searchsorted(starts, self.start[low:high])
+            end = np.searchsorted(starts, self.end[low:high])
+            begin = np.where(begin == end, np.maximum(begin - 1, 0), begin)
+            first[low:high], last[low:high] = base + begin, base + np.maximum(end, begin + 1)
+            base += len(rows)
+        flat = np.concatenate([np.asarray(rows) for rows in vectors]) if len(vectors) else np.empty((0, 1), np.float32)
+        flat = np.ascontiguousarray(flat, flat.dtype if flat.dtype == np.float16 else np.float32)
+        return self.replace(vectors=kernels.pool_spans(flat, first, last, None, normalize))
+
     def with_pages(self, separator: str = "\f") -> Chunks:
         """Adds the columns page_start and page_end (from 1), counting the separators in the document's text.
 
