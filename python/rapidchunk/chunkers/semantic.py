@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,20 @@ from rapidchunk.chunks import Chunks
 from rapidchunk.kernels import cpu as kernels
 from rapidchunk.sentences import Splitter, byte_spans, code_points
 
-__all__ = ["SemanticChunker"]
+__all__ = ["Explanation", "SemanticChunker"]
 
 RULES = ("threshold", "percentile", "std", "interquartile", "gradient", "depth")
+
+
+SIMILARITY_ONE = 1 << 20  # a cosine of 1 in the fixed point of `kernels.adjacent_similarity`
+
+
+class Explanation(NamedTuple):
+    """What `SemanticChunker.explain` finds in a document of n sentences."""
+
+    spans: np.ndarray  #: int64 [n, 2], code points
+    similarities: np.ndarray  #: float64 [n - 1], the cosine of neighbouring sentences (or blocks of them)
+    cuts: np.ndarray  #: int64 [chunks - 1], i for a cut between sentences i and i + 1
 
 
 class SemanticChunker(Chunker):
@@ -101,11 +112,7 @@ class SemanticChunker(Chunker):
     def _chunk(self, texts: _core.Texts) -> Chunks:
         measure = self.tokenizer.measure(texts, threads())
         room = self.max_tokens - self.tokenizer.special_tokens
-        spans, offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
-        sentences = len(spans)
-        spans, offsets, tokens = _core.split_spans(
-            texts, measure, spans, offsets, ["words"], max_tokens=room, threads=threads()
-        )
+        spans, offsets, sentences = self._sentences(texts, measure)
         document = np.repeat(np.arange(len(texts)), np.diff(offsets))
         report: dict[str, Any] = {}
         vectors = self._encode(texts, document, spans, offsets, report)
@@ -140,6 +147,29 @@ class SemanticChunker(Chunker):
         if self.vectors == "reencode":
             return chunks.replace(vectors=self.encoder.encode(chunks.texts()))
         return chunks
+
+    def explain(self, text: str) -> Explanation:
+        """Why a document is cut where it is: its sentences, how alike neighbours are, and the cuts (without the overlap).
+
+        Encodes the sentences anew.
+        """
+        texts = _core.Texts([text])
+        measure = self.tokenizer.measure(texts, threads())
+        spans, offsets, _ = self._sentences(texts, measure)
+        vectors = self._encode(texts, np.zeros(len(spans), np.int64), spans, offsets, {})
+        first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
+        cuts = np.flatnonzero(self._cuts(texts, spans, vectors, first, last, offsets))[:-1]
+        similarities = kernels.adjacent_similarity(vectors, offsets, self.block)[:-1] / SIMILARITY_ONE
+        return Explanation(code_points(texts, spans, offsets), similarities, cuts)
+
+    def _sentences(self, texts: _core.Texts, measure: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        """Sentences that fit max_tokens (longer ones in pieces): byte spans, offsets; and how many there were before."""
+        spans, offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
+        room = self.max_tokens - self.tokenizer.special_tokens
+        pieces, piece_offsets, _ = _core.split_spans(
+            texts, measure, spans, offsets, ["words"], max_tokens=room, threads=threads()
+        )
+        return pieces, piece_offsets, len(spans)
 
     def _encode(
         self,

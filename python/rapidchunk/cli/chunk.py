@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rapidchunk import strategies
+from rapidchunk import documents
 from rapidchunk.chunks import Chunk
-from rapidchunk.cli.common import UsageError, add_strategy_options, as_encoder, encoder_name, strategy_options
+from rapidchunk.cli.common import add_file_options, add_strategy_options, one_file
 
 __all__ = ["add_parser"]
 
@@ -29,46 +29,22 @@ def add_parser(commands: Any) -> None:
         help="print the chunks of a file",
         description="Prints the chunks of a text, Markdown or JSON lines file.",
     )
-    parser.add_argument("file", metavar="FILE", help="a file, or - for the standard input")
+    add_file_options(parser)
     parser.add_argument(
         "--format",
         choices=["text", "jsonl", "color"],
         help="text, jsonl, or color (the default on a terminal): chunks in turns of colour",
-    )
-    parser.add_argument(
-        "--encoder",
-        default="minilm",
-        metavar="NAME",
-        help="for strategies that need one: minilm (the default) or a path",
-    )
-    parser.add_argument(
-        "--stdin-format", choices=["text", "markdown", "jsonl"], default="text", help="what - is (text by default)"
     )
     add_strategy_options(parser)
     parser.set_defaults(run=chunk)
 
 
 def chunk(given: argparse.Namespace) -> int:
-    from rapidchunk import documents
-
-    options = strategy_options(given)
-    sources = documents.find([given.file], given.stdin_format)
-    if len(sources) != 1 or os.path.isdir(given.file):
-        raise UsageError(f"{given.file} is not one file")
-    name = sources[0].strategy if given.strategy == "auto" else given.strategy
-    known = strategies.parameters(name)
-    encoder = as_encoder(encoder_name(given.encoder)) if "encoder" in known else None
-    if given.strategy == "auto":
-        options = {option: value for option, value in options.items() if option in known}
-    try:
-        chunker = strategies.make(name, options, shared={"tokenizer": given.tokenizer, "encoder": encoder})
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-
+    source, chunker = one_file(given)
     ids: list[str] = []  # filled while the chunker reads, always ahead of it
 
     def texts() -> Iterator[str]:
-        for document in documents.read(sources[0]):
+        for document in documents.read(source):
             ids.append(document.id)
             yield document.text
 

@@ -8,10 +8,21 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from rapidchunk import strategies
+from rapidchunk import documents, strategies
+from rapidchunk.chunkers.base import Chunker
 from rapidchunk.cli.progress import Bar
 
-__all__ = ["UsageError", "add_strategy_options", "as_encoder", "fetch", "strategy_options", "tokenizer_name", "whole"]
+__all__ = [
+    "UsageError",
+    "add_file_options",
+    "add_strategy_options",
+    "as_encoder",
+    "fetch",
+    "one_file",
+    "strategy_options",
+    "tokenizer_name",
+    "whole",
+]
 
 
 class UsageError(Exception):
@@ -31,6 +42,41 @@ def whole(least: int) -> Any:
         return value
 
     return number
+
+
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """What `one_file` reads."""
+    parser.add_argument("file", metavar="FILE", help="a file, or - for the standard input")
+    parser.add_argument(
+        "--encoder",
+        default="minilm",
+        metavar="NAME",
+        help="for strategies that need one: minilm (the default) or a path",
+    )
+    parser.add_argument(
+        "--stdin-format", choices=["text", "markdown", "jsonl"], default="text", help="what - is (text by default)"
+    )
+
+
+def one_file(given: argparse.Namespace) -> tuple[documents.Source, Chunker]:
+    """The file of a command line and the chunker for it.
+
+    Raises:
+        UsageError: not one file, or options that the strategy does not take.
+    """
+    options = strategy_options(given)
+    sources = documents.find([given.file], given.stdin_format)
+    if len(sources) != 1 or os.path.isdir(given.file):
+        raise UsageError(f"{given.file} is not one file")
+    name = sources[0].strategy if given.strategy == "auto" else given.strategy
+    known = strategies.parameters(name)
+    encoder = as_encoder(encoder_name(given.encoder)) if "encoder" in known else None
+    if given.strategy == "auto":
+        options = {option: value for option, value in options.items() if option in known}
+    try:
+        return sources[0], strategies.make(name, options, shared={"tokenizer": given.tokenizer, "encoder": encoder})
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def add_strategy_options(parser: argparse.ArgumentParser) -> None:
