@@ -16,6 +16,7 @@ __all__ = ["page"]
 
 HUES = 4  # backgrounds that take turns
 BARS = 24  # of the histogram
+STEP = 6  # least pixels between points of a curve
 PREVIEW = 90  # characters of a chunk in the list
 
 STYLE = """
@@ -33,7 +34,8 @@ dl div { display: flex; gap: 6px; }
 dt { color: var(--soft); } dd { margin: 0; font-variant-numeric: tabular-nums; }
 figure { margin: 12px 0 0; } .charts { display: flex; flex-wrap: wrap; gap: 0 32px; }
 .charts figure { flex: 1 1 280px; min-width: 0; } .charts figure.wide { flex: 3 1 480px; }
-svg { display: block; width: 100%; height: 90px; border-bottom: 1px solid var(--line); }
+svg { display: block; height: 90px; border-bottom: 1px solid var(--line); }
+.scroll { overflow-x: auto; } .long { width: max-content; } .full svg { width: 100%; }
 .scale { display: flex; justify-content: space-between; font-size: 12px; color: var(--soft); }
 .bar { fill: var(--chart); } .curve { fill: none; stroke: var(--chart); stroke-width: 1.5; }
 .cut { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 4 3; } .curve, .cut { vector-effect: non-scaling-stroke; }
@@ -47,7 +49,8 @@ nav a { display: block; padding: 8px 12px 8px 10px; border-left: 8px solid; colo
 nav small { display: block; color: var(--soft); font-size: 12px; overflow-wrap: anywhere; }
 nav bdi { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 nav a:hover, nav a.on { background: color-mix(in srgb, var(--chart) 16%, transparent); }
-a:focus-visible, #text b:target, #text:focus-visible { outline: 3px solid var(--chart); outline-offset: -3px; }
+a:focus-visible, .scroll:focus-visible, #text b:target, #text:focus-visible {
+  outline: 3px solid var(--chart); outline-offset: -3px; }
 .c0 { --a: var(--h0); } .c1 { --a: var(--h1); } .c2 { --a: var(--h2); } .c3 { --a: var(--h3); }
 .p0 { --b: var(--h0); } .p1 { --b: var(--h1); } .p2 { --b: var(--h2); } .p3 { --b: var(--h3); }
 #text span { background: var(--a); box-decoration-break: clone; -webkit-box-decoration-break: clone; padding: 2px 0; }
@@ -85,9 +88,9 @@ links.forEach((link, n) => {
 document.addEventListener('keydown', event => {
   const step = { j: 1, n: 1, k: -1, p: -1 }[event.key];
   if (!step || event.ctrlKey || event.metaKey || event.altKey || !links.length) return;
-  const now = links.indexOf(document.activeElement);
-  const next = links[Math.min(Math.max(now + step, 0), links.length - 1)];
-  next.focus(); next.click();
+  const next = Math.min(Math.max(links.indexOf(document.activeElement) + step, 0), links.length - 1);
+  links[next].focus();
+  document.getElementById('c' + next).scrollIntoView();  // following the link would take the focus off the list
 });
 """
 
@@ -241,10 +244,16 @@ def _curve(similarity: np.ndarray, cuts: np.ndarray) -> str:
 
 
 def _figure(heading: str, key: str, width: int, drawn: list[str], scale: tuple[str, str]) -> str:
+    # Long curves keep their points far enough apart to tell them, and scroll.
+    long = STEP * width > 900
+    outer, inner, size = (
+        ('class="scroll" tabindex="0"', "long", f'width="{STEP * width}" ') if long else ("", "full", "")
+    )
     return (
         f'<figure{" class=wide" if key else ""}><h2>{heading} <span class="key">{key}</span></h2>'
-        f'<svg viewBox="0 0 {width} 90" preserveAspectRatio="none" role="img" aria-label="{heading}">{"".join(drawn)}</svg>'
-        f'<div class="scale"><span>{scale[0]}</span><span>{scale[1]}</span></div></figure>'
+        f'<div {outer}><div class="{inner}"><svg {size}viewBox="0 0 {width} 90" preserveAspectRatio="none" role="img" '
+        f'aria-label="{heading}">{"".join(drawn)}</svg>'
+        f'<div class="scale"><span>{scale[0]}</span><span>{scale[1]}</span></div></div></div></figure>'
     )
 
 
