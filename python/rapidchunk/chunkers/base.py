@@ -176,6 +176,26 @@ class Chunker(ABC):
         if pending:
             yield flush()
 
+    def _pack(
+        self, texts: _core.Texts, levels: list[Any], *, min_tokens: int | None = None, keep: str = "end"
+    ) -> Chunks:
+        """Runs the packing stage on a batch. The limits are the user's; the special tokens are taken off here."""
+        special = self.tokenizer.special_tokens
+        least = self.min_tokens if min_tokens is None else min_tokens
+        columns = _core.pack(
+            texts,
+            self.tokenizer.measure(texts, threads()),
+            levels,
+            keep=keep,
+            max_tokens=self.max_tokens - special,
+            min_tokens=max(least - special, 0),
+            overlap=self.overlap,
+            threads=threads(),
+        )
+        table = dict(zip(COLUMNS, columns))
+        table["tokens"] += special
+        return Chunks(texts, table)
+
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
         return f"{type(self).__name__}({settings})"
@@ -255,18 +275,3 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> str:
 def threads() -> int:
     """Threads that a kernel may use: RAPIDCHUNK_THREADS, else the processors at hand."""
     return _core.default_threads()
-
-
-def pack(
-    texts: _core.Texts, tokenizer: Tokenizer, measure: Any, levels: list[Any], *, max_tokens: int, min_tokens: int, overlap: int,
-    keep: str = "end",
-) -> Chunks:  # fmt: skip
-    """Runs the packing stage on a batch. Limits are the user's; the special tokens are taken off here."""
-    special = tokenizer.special_tokens
-    columns = _core.pack(
-        texts, measure, levels, keep=keep, max_tokens=max_tokens - special, min_tokens=max(min_tokens - special, 0),
-        overlap=overlap, threads=threads(),
-    )  # fmt: skip
-    table = dict(zip(COLUMNS, columns))
-    table["tokens"] += special
-    return Chunks(texts, table)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, pack
+from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunks import Chunks
 
 __all__ = ["DEFAULT_SEPARATORS", "RecursiveChunker"]
@@ -66,7 +66,8 @@ class RecursiveChunker(Chunker):
 
     def _level(self, entry: Any) -> list[str] | re.Pattern[str]:
         """A list of literals, or one regular expression."""
-        group: list[Any] = [entry] if isinstance(entry, (str, re.Pattern)) else list(entry)
+        alone = isinstance(entry, (str, re.Pattern)) or not isinstance(entry, Sequence)
+        group: list[Any] = [entry] if alone else list(entry)
         for separator in group:
             if not isinstance(separator, (str, re.Pattern)):
                 raise ValueError(f"separators must be strings or regular expressions, not {separator!r}")
@@ -95,16 +96,7 @@ class RecursiveChunker(Chunker):
             for level in self._levels
             if not isinstance(level, list) or level
         ]
-        return pack(
-            texts,
-            self.tokenizer,
-            self.tokenizer.measure(texts, _core.default_threads()),
-            levels,
-            max_tokens=self.max_tokens,
-            min_tokens=self.min_tokens,
-            overlap=self.overlap,
-            keep=self._keep,
-        )
+        return self._pack(texts, levels, keep=self._keep)
 
 
 def regex_spans(texts: _core.Texts, pattern: re.Pattern[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, choice, pack
+from rapidchunk.chunkers.base import Chunker, choice
 from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS
 from rapidchunk.chunks import Chunks
 from rapidchunk.sentences import Splitter, byte_spans
@@ -54,15 +54,7 @@ class SentenceChunker(Chunker):
         levels: list[Any] = [sentence_level(spans, offsets), "words"]
         if self.unit == "paragraph":
             levels.insert(0, list(DEFAULT_SEPARATORS[0]))
-        return pack(
-            texts,
-            self.tokenizer,
-            self.tokenizer.measure(texts, _core.default_threads()),
-            levels,
-            max_tokens=self.max_tokens,
-            min_tokens=self.min_tokens,
-            overlap=self.overlap,
-        )
+        return self._pack(texts, levels)
 
 
 def sentence_level(spans: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

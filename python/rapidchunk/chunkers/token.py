@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, choice, pack
+from rapidchunk.chunkers.base import Chunker, choice
 from rapidchunk.chunks import Chunks
 
 __all__ = ["TokenChunker"]
@@ -43,14 +43,8 @@ class TokenChunker(Chunker):
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
         anywhere = self.tokenizer.name in ("chars", "bytes") and not self.snap_to_words
-        chunks = pack(
-            texts,
-            self.tokenizer,
-            self.tokenizer.measure(texts, _core.default_threads()),
-            [] if anywhere else ["words"],
-            max_tokens=self.max_tokens,
-            min_tokens=self.min_tokens if self.tail == "join" else 0,
-            overlap=self.overlap,
+        chunks = self._pack(
+            texts, [] if anywhere else ["words"], min_tokens=self.min_tokens if self.tail == "join" else 0
         )
         if self.tail == "drop" and self.min_tokens and len(chunks):
             last = np.append(chunks.document[1:] != chunks.document[:-1], True)

@@ -1,0 +1,48 @@
+"""RecursiveChunker: separators, regular expressions, what is kept."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import rapidchunk as rc
+
+
+def texts(chunks):
+    return [row.text for row in chunks]
+
+
+def test_the_best_separator_wins():
+    text = "One is here. Two is there.\nThree is far.\n\nFour is near."
+    assert texts(rc.RecursiveChunker(45, tokenizer="chars")(text)) == [
+        "One is here. Two is there.\nThree is far.",
+        "Four is near.",
+    ]
+    assert texts(rc.RecursiveChunker(30, tokenizer="chars")(text))[0] == "One is here. Two is there."
+
+
+@pytest.mark.parametrize(
+    ("keep", "want"),
+    [(True, ["a-", "b-", "c"]), ("end", ["a-", "b-", "c"]), ("start", ["a", "-b", "-c"]), (False, list("abc"))],
+)
+def test_keep_separator(keep, want):
+    for separators, regex in ((["-"], False), ([re.compile("-")], False), (["[-]"], True)):
+        chunker = rc.RecursiveChunker(2, tokenizer="chars", separators=separators, keep_separator=keep, is_regex=regex)
+        assert texts(chunker("a-b-c")) == want
+
+
+def test_regular_expressions_and_groups():
+    text = "Art. 1 First thing. Art. 2 Second thing. § 3 Third thing."
+    chunker = rc.RecursiveChunker(
+        8, tokenizer="words", separators=[(re.compile(r"(?=Art\. \d)"), re.compile(r"(?=§ \d)")), " "]
+    )
+    assert texts(chunker(text)) == ["Art. 1 First thing. Art. 2 Second thing.", "§ 3 Third thing."]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"separators": "\n"}, {"separators": [3]}, {"separators": ["("], "is_regex": True}, {"keep_separator": "middle"}],
+)
+def test_bad_parameters_are_named(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        rc.RecursiveChunker(**bad)
