@@ -180,7 +180,7 @@ def machine() -> dict[str, str]:
     models = [line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")]
     simd = [name for name in ("avx2", "avx512bw", "amx_bf16") if f" {name}" in info]
     processor = f"{os.cpu_count()} x {models[0] if models else platform.machine()} ({' '.join(simd)})"
-    return {"processor": processor, "system": platform.platform(), "date": str(date.today())}
+    return {"processor": processor, "system": f"{platform.system()} {platform.machine()}", "date": str(date.today())}
 
 
 def arguments() -> argparse.Namespace:
