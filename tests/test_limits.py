@@ -60,24 +60,6 @@ def test_ten_megabytes_of_anything(name, strategy, tokenizer):
     assert not text[last:].strip()
 
 
-def test_time_grows_linearly():
-    """Four times the input takes at most some ten times as long; a quadratic step would take sixteen times."""
-    chunker = rc.RecursiveChunker(300, overlap=30, tokenizer="bert")
-    unit = "The keeper lit the lamp at dusk, and wrote the log. " * 4 + "\n\n"
-    chunker(unit)
-
-    def seconds(text):
-        return min(_timed(chunker, text) for _ in range(3))
-
-    assert seconds(unit * 40_000) < 10 * seconds(unit * 10_000)
-
-
-def _timed(function, argument):
-    start = time.process_time()
-    function(argument)
-    return time.process_time() - start
-
-
 def test_gil_is_released():
     """Python code runs in another thread while a kernel works on one long document."""
     text = "Some words stand here. And more there!\n" * 400_000

@@ -51,7 +51,6 @@ def test_the_table_has_every_strategy() -> None:
 
 def test_a_strategy_of_ones_own() -> None:
     setup = "from typing import Any\nfrom rapidchunk import Chunker, Chunks, _core\n"
-    setup += "from rapidchunk.chunkers.base import pack, threads\n"
     names: dict[str, Any] = {}
     exec(setup + examples((ROOT / "CONTRIBUTING.md").read_text())[0], names)
     text = "one two\nthree four\nfive six seven eight nine\n"
