@@ -236,7 +236,7 @@ def test_find(tmp_path: Path) -> None:
     def found(*paths: str) -> list[str]:
         return [os.path.relpath(source.name, tmp_path) for source in documents.find([str(tmp_path / p) for p in paths])]
 
-    assert found(".") == ["a.md", "b.txt", "sub/c.jsonl"]
+    assert found(".") == ["a.md", "b.txt", "sub/c.jsonl", "sub/d.py"]
     assert found("*.txt", "**/*", ".") == ["b.txt", "a.md", "sub/c.jsonl", "sub/d.py"]
     assert found("sub/d.py") == ["sub/d.py"]
     for missing, message in (("gone.txt", "no such file"), ("*.pdf", "no file matches"), ("none", "no such")):

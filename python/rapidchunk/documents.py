@@ -1,4 +1,4 @@
-"""Documents out of files: text, Markdown and JSON lines, from folders, patterns and standard input, one at a time."""
+"""Documents out of files: text of any kind and JSON lines, from folders, patterns and standard input, one at a time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Source:
         format: "text" (Markdown too) or "jsonl".
         size: bytes; 0 for standard input.
         stamp: time of the last change in ns; 0 for standard input.
-        strategy: what "auto" takes for it.
+        strategy: what "auto" takes for it, as far as the name tells.
     """
 
     name: str
@@ -207,7 +207,9 @@ def _raise(error: InputError) -> None:
 
 def _known_suffixes() -> set[str]:
     known = strategies.names()
-    return {*JSONL, *TEXT} | {suffix for suffix, name in strategies.SUFFIXES.items() if name in known}
+    return {*JSONL, *TEXT, *strategies.BY_CONTENT} | {
+        suffix for suffix, name in strategies.SUFFIXES.items() if name in known
+    }
 
 
 def _below(folder: str) -> Iterator[str]:

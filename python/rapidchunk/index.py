@@ -8,12 +8,14 @@ one rename. So a run that is killed leaves no half file, and a later run can go 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,14 +25,15 @@ from rapidchunk import strategies
 from rapidchunk._version import __version__
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunks import Chunks
-from rapidchunk.documents import Document, InputError, Source, read, without_surrogates
+from rapidchunk.documents import STDIN_NAME, Document, InputError, Source, read, without_surrogates
 
 __all__ = ["SCHEMA_KEY", "Indexer", "Report", "RunError", "Settings"]
 
 #: Key of the settings (JSON) in the schema metadata of the Parquet file.
 SCHEMA_KEY = b"rapidchunk"
 OWN_COLUMNS = (
-    "document", "file", "line", "index", "start", "end", "byte_start", "byte_end", "tokens", "text", "vector",
+    "document", "file", "line", "index", "start", "end", "byte_start", "byte_end", "tokens", "text", "id", "strategy",
+    "vector",
 )  # fmt: skip
 #: Bytes of text in a batch: large where only chunking happens, small where encoding makes a batch take its time.
 BATCH_BYTES = {False: 8 << 20, True: 1 << 20}
@@ -65,7 +68,7 @@ class Settings:
 
 @dataclass
 class Report:
-    """What came of it: counts, and the column names that metadata had to take."""
+    """What came of it: counts. `embedded` and `reused` are chunks whose vectors are new, or out of the file before."""
 
     files: int = 0
     documents: int = 0
@@ -73,6 +76,8 @@ class Report:
     skipped: int = 0
     dimension: int | None = None
     resumed: int = 0
+    embedded: int = 0
+    reused: int = 0
 
 
 @dataclass
@@ -92,6 +97,8 @@ class _Manifest:
     chunks: int = 0
     skipped: int = 0
     dimension: int | None = None
+    embedded: int = 0
+    reused: int = 0
     kinds: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -104,6 +111,7 @@ class Indexer:
         settings: see `Settings`.
         encoder: the encoder itself; its name is in the settings.
         resume: go on after the last part of a run that was interrupted, if there is one.
+        update: take the vectors of chunks that are in the output already (the same `id`, the same encoder) from there.
         batch_bytes: bytes of text in a batch; what is lost at most when a run is killed.
         stdin: in place of the standard input.
         warn: called with a line of text for each input left out.
@@ -120,6 +128,7 @@ class Indexer:
         *,
         encoder: Any = None,
         resume: bool = False,
+        update: bool = False,
         batch_bytes: int | None = None,
         stdin: IO[bytes] | None = None,
         warn: Callable[[str], object] | None = None,
@@ -131,13 +140,15 @@ class Indexer:
         self.settings = settings
         self.encoder = encoder
         self.resume = resume
+        self.update = update
         self.batch_bytes = batch_bytes or BATCH_BYTES[encoder is not None]
         self.stdin = stdin
         self.warn = warn or (lambda line: None)
         self.folder = self.output.parent / f".{self.output.name}.rapidchunk"
-        self._chunkers: dict[str, Chunker] = {}
+        self._chunkers: dict[tuple[str, str], Chunker] = {}
+        self._old: tuple[dict[str, int], np.ndarray] | None = None
         if settings.strategy == "auto":
-            for name in sorted({source.strategy for source in self.sources}):
+            for name in sorted({source.strategy for source in self.sources} - {"code"}):
                 self._chunker(name)
         else:
             self._chunker(settings.strategy)
@@ -158,6 +169,8 @@ class Indexer:
             raise RunError(f"{self.output.parent}: no such folder")
         with _locked(self.folder):
             manifest = self._manifest()
+            if self.update and self.encoder is not None and self.output.exists():
+                self._old = _old_vectors(self.output, manifest.settings)
             report = Report(resumed=manifest.documents)
             tell = _Tell(progress, self.sources, manifest)
             for batch, source, line in self._batches(manifest):
@@ -168,22 +181,27 @@ class Indexer:
             report.files = len(self.sources)
             report.documents, report.chunks, report.skipped = manifest.documents, manifest.chunks, manifest.skipped
             report.dimension = manifest.dimension
+            report.embedded, report.reused = manifest.embedded, manifest.reused
             shutil.rmtree(self.folder)
         return report
 
-    def _chunker(self, name: str) -> Chunker:
-        if name not in self._chunkers:
+    def _chunker(self, name: str, fitting: Mapping[str, Any] | None = None) -> Chunker:
+        key = (name, json.dumps(fitting or {}, sort_keys=True))
+        if key not in self._chunkers:
             options = dict(self.settings.options)
             if self.settings.strategy == "auto":
                 known = strategies.parameters(name)
                 options = {option: value for option, value in options.items() if option in known}
+            options |= fitting or {}
             shared = {"tokenizer": self.settings.tokenizer, "encoder": self.encoder}
-            self._chunkers[name] = strategies.make(name, options, shared=shared)
-        return self._chunkers[name]
+            self._chunkers[key] = strategies.make(name, options, shared=shared)
+        return self._chunkers[key]
 
     def _manifest(self) -> _Manifest:
         """The manifest to go on from: an empty one, or that of the run that was interrupted."""
         given = {**asdict(self.settings), "version": __version__}
+        if self.settings.encoder is not None:
+            given["encoder_files"] = _fingerprint(Path(self.settings.encoder))
         sources = [[source.name, source.format, source.size, source.stamp] for source in self.sources]
         fresh: _Manifest = _Manifest(json.loads(json.dumps(given)), sources)
         path = self.folder / "manifest.json"
@@ -239,19 +257,20 @@ class Indexer:
         import pyarrow.parquet as pq
 
         tables = []
-        begin = 0
         pieces: list[tuple[Chunks, list[Document]]] = []
-        for end in range(1, len(batch) + 1):
-            if end == len(batch) or self._strategy(batch[end]) != self._strategy(batch[begin]):
-                run = batch[begin:end]
-                chunker = self._chunker(self._strategy(run[0]))
-                pieces.append((chunker([document.text for document in run], ids=[d.id for d in run]), run))
-                begin = end
-        self._encode(pieces, tell, batch[-1])
+        chosen = [(document, self._choice(manifest, document)) for document in batch]
+        for choice, group in groupby((pair for pair in chosen if pair[1] is not None), key=lambda pair: pair[1]):
+            assert choice is not None
+            chunker = self._chunker(*choice)
+            pieces.extend(self._cut(manifest, chunker, [document for document, _ in group]))
+        for place, (chunks, run) in enumerate(pieces):
+            own = chunks.replace(id=chunks.chunk_ids(), strategy=[chunks.strategy] * len(chunks))
+            pieces[place] = own, run
+        self._encode(manifest, pieces, tell, batch[-1])
         for chunks, run in pieces:
             if len(chunks):
                 tables.append(self._table(manifest, chunks, run))
-        manifest.documents += len(batch)
+        manifest.documents += sum(len(run) for _, run in pieces)
         if tables:
             table = pa.concat_tables(tables, promote_options="permissive")
             name = f"part-{len(manifest.parts):06d}.parquet"
@@ -262,18 +281,67 @@ class Indexer:
             manifest.chunks += table.num_rows
         tell.done(batch[-1], manifest.chunks)
 
-    def _strategy(self, document: Document) -> str:
-        return document.source.strategy if self.settings.strategy == "auto" else self.settings.strategy
+    def _choice(self, manifest: _Manifest, document: Document) -> tuple[str, dict[str, Any]] | None:
+        """The strategy of a document, and options that go with it; None: it is left out."""
+        if self.settings.strategy != "auto":
+            return self.settings.strategy, {}
+        source = document.source
+        if source.format == "jsonl" or source.name == STDIN_NAME:
+            return source.strategy, {}
+        try:
+            return strategies.choose(source.name, document.text)
+        except ValueError as error:
+            self._leave_out(manifest, document, error)
+            return None
 
-    def _encode(self, pieces: list[tuple[Chunks, list[Document]]], tell: _Tell, last: Document) -> None:
+    def _cut(self, manifest: _Manifest, chunker: Chunker, run: list[Document]) -> list[tuple[Chunks, list[Document]]]:
+        """The chunks of a run of documents; where one cannot be cut, one by one, to name or leave out that one."""
+        try:
+            return [(chunker([document.text for document in run], ids=[d.id for d in run]), run)]
+        except ValueError as error:
+            if len(run) == 1:
+                self._leave_out(manifest, run[0], error)
+                return []
+            return [piece for document in run for piece in self._cut(manifest, chunker, [document])]
+
+    def _leave_out(self, manifest: _Manifest, document: Document, error: ValueError) -> None:
+        wrong = InputError(f"{document.id}: {str(error).removeprefix('texts: document 0: ')}")
+        if not self.settings.skip_errors:
+            raise wrong from error
+        manifest.skipped += 1
+        self.warn(f"left out: {wrong}")
+
+    def _encode(
+        self, manifest: _Manifest, pieces: list[tuple[Chunks, list[Document]]], tell: _Tell, last: Document
+    ) -> None:
         """Gives vectors to the chunks that their strategy gave none: all of a batch in one call, sorted by length there."""
         if self.encoder is None:
             return
         lacking = [place for place, (chunks, _) in enumerate(pieces) if chunks.vectors is None and len(chunks)]
+        manifest.embedded += sum(len(chunks) for chunks, _ in pieces if chunks.vectors is not None)
         texts = [text for place in lacking for text in pieces[place][0].contexts()]
         if not texts:
             return
-        vectors = self.encoder.encode(texts, progress=lambda done, total: tell.within(last, done / max(total, 1)))
+        rows, old = self._old or ({}, np.empty((0, 0), np.float32))
+        found = np.array([rows.get(id, -1) for place in lacking for id in pieces[place][0].extra["id"]])
+        new = np.flatnonzero(found < 0)
+        manifest.embedded += len(new)
+        manifest.reused += len(found) - len(new)
+        vectors = old[found] if len(old) else np.empty((len(found), 0), np.float32)
+        if len(new):
+            fresh = self.encoder.encode(
+                [texts[row] for row in new.tolist()],
+                progress=lambda done, total: tell.within(last, done / max(total, 1)),
+            )
+            if len(new) == len(found):
+                vectors = fresh
+            elif fresh.shape[1] != vectors.shape[1]:
+                raise RunError(
+                    f"the vectors in {self.output} have {vectors.shape[1]} values, the encoder gives {fresh.shape[1]}; "
+                    "run without --update"
+                )
+            else:
+                vectors[new] = fresh
         begin = 0
         for place in lacking:
             chunks, run = pieces[place]
@@ -297,7 +365,7 @@ class Indexer:
         columns: dict[str, Any] = {
             "document": table["document"],
             "file": files.take(pa.array(numbers)),
-            "line": pa.array(_lines(chunks, run)),
+            "line": pa.array(_lines(chunks, run), pa.int64()),
         }
         columns |= {name: table[name] for name in table.column_names if name not in columns}
         for key in sorted({key for document in run for key in document.metadata}):
@@ -362,14 +430,19 @@ class _Tell:
             self.progress(done, self.total, self.chunks)
 
 
-def _lines(chunks: Chunks, run: list[Document]) -> np.ndarray:
-    """The line in its file where each chunk begins; for JSON lines the record's."""
-    lines = np.ones(len(chunks), np.int64)
+def _lines(chunks: Chunks, run: list[Document]) -> list[int | None]:
+    """The line in its file where each chunk begins; for JSON lines the record's; None where the text is not the file's own
+    (HTML, JSON messages)."""
+    lines: list[int | None] = [1] * len(chunks)
+    own = [document.line is None and chunks.document_text(n) != document.text for n, document in enumerate(run)]
     previous, at, line = -1, 0, 1
     for row, (number, start) in enumerate(zip(chunks.document.tolist(), chunks.start.tolist())):
         document = run[number]
         if document.line is not None:
             lines[row] = document.line
+            continue
+        if own[number]:
+            lines[row] = None
             continue
         if number != previous:
             previous, at, line = number, 0, 1
@@ -426,10 +499,15 @@ def _final_schema(parts: Any, manifest: _Manifest) -> Any:
 def _empty_schema() -> Any:
     import pyarrow as pa
 
-    numbers = [name for name in OWN_COLUMNS if name not in ("document", "file", "text", "vector")]
+    numbers = [name for name in OWN_COLUMNS if name not in ("document", "file", "text", "id", "strategy", "vector")]
     return pa.schema(
-        [("document", pa.string()), ("file", pa.string()), *((name, pa.int64()) for name in numbers), ("text", pa.large_string())]
-    )  # fmt: skip
+        [
+            *((name, pa.string()) for name in ("document", "file")),
+            *((name, pa.int64()) for name in numbers),
+            ("text", pa.large_string()),
+            *((name, pa.string()) for name in ("id", "strategy")),
+        ]
+    )
 
 
 def _finished(table: Any, parts: Any, final: Any) -> Any:
@@ -499,6 +577,38 @@ def _locked(folder: Path) -> Iterator[None]:
         finally:
             if folder.exists() and {entry.name for entry in folder.iterdir()} <= {"lock"}:
                 shutil.rmtree(folder)  # nothing to go on from
+
+
+def _fingerprint(path: Path) -> str:
+    """Of the names, sizes and times of change of an encoder's files; empty for one that has only a name."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path] if path.exists() else []
+    stats = [(os.fspath(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
+    return hashlib.blake2b(repr(stats).encode(), digest_size=16).hexdigest() if stats else ""
+
+
+def _old_vectors(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, int], np.ndarray] | None:
+    """Row by id, and the vectors [rows, dimension], of an index; None where the encoder was another or ids are lacking."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(path)
+    except pa.ArrowInvalid as error:
+        raise RunError(f"{path} is not a Parquet file, so there is nothing to update: {error}") from None
+    about = (schema.metadata or {}).get(SCHEMA_KEY)
+    if about is None:
+        raise RunError(f"{path} was not written by rapidchunk index, so there is nothing to update")
+    before = json.loads(about)
+    same = all(before.get(name) == settings.get(name) for name in ("encoder", "encoder_files"))
+    if not same or not {"id", "vector"} <= set(schema.names):
+        return None
+    table = pq.read_table(path, columns=["id", "vector"])
+    vectors = table["vector"].combine_chunks()
+    if isinstance(vectors, pa.ChunkedArray):
+        vectors = pa.concat_arrays(vectors.chunks)
+    flat = vectors.flatten().to_numpy(zero_copy_only=False)
+    rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
+    return rows, flat.reshape(len(table), -1)
 
 
 def _write_json(path: Path, value: Any) -> None:

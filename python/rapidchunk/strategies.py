@@ -6,7 +6,9 @@ registered. `SUFFIXES` says which strategy the choice "auto" takes for a kind of
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import json
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
@@ -15,7 +17,17 @@ from typing import Any
 from rapidchunk import chunkers
 from rapidchunk.chunkers.base import Chunker
 
-__all__ = ["FALLBACK", "SUFFIXES", "UnknownOption", "make", "names", "parameters", "strategy_of"]
+__all__ = [
+    "BY_CONTENT",
+    "FALLBACK",
+    "SUFFIXES",
+    "UnknownOption",
+    "choose",
+    "make",
+    "names",
+    "parameters",
+    "strategy_of",
+]
 
 #: Suffixes of files and the strategy that suits them; a strategy that is not there (yet, or its extra) is passed over.
 SUFFIXES: dict[str, str] = {
@@ -24,7 +36,10 @@ SUFFIXES: dict[str, str] = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    **{f".{suffix}": "code" for _, _, suffixes in chunkers.code.LANGUAGES.values() for suffix in suffixes},
 }
+#: Suffixes of files of which only the content says what they are.
+BY_CONTENT = frozenset({".txt", ".text", ".json", ".yaml", ".yml"})
 #: What "auto" takes for everything else.
 FALLBACK = "sentence"
 
@@ -48,6 +63,46 @@ def strategy_of(file: str) -> str:
     """The strategy that "auto" takes for a file, by its suffix."""
     name = SUFFIXES.get(PurePath(file).suffix.lower(), FALLBACK)
     return name if name in names() else FALLBACK
+
+
+def choose(file: str, text: str) -> tuple[str, dict[str, Any]]:
+    """The strategy that "auto" takes for a file, by its suffix or (`BY_CONTENT`) what is in it, and options that go with it.
+
+    Raises:
+        ValueError: the file should be JSON, by its suffix, and is not.
+    """
+    from rapidchunk.presets import KINDS, _guess
+
+    suffix = PurePath(file).suffix.lower()
+    for language, (package, _, suffixes) in chunkers.code.LANGUAGES.items():
+        if suffix[1:] in suffixes:
+            there = all(importlib.util.find_spec(name) for name in ("tree_sitter", package))
+            return ("code", {"language": language}) if there else ("recursive", {})
+    if suffix not in BY_CONTENT:
+        return strategy_of(file), {}
+    if suffix in (".yaml", ".yml"):
+        return ("api" if _API_YAML.search(text[:20_000]) else "recursive"), {}
+    if suffix == ".json":
+        _require_json(text)
+    kind, _ = _guess(text, suffix)
+    if suffix == ".json" and kind not in ("api", "chat"):
+        return "recursive", {}
+    return KINDS[kind].strategy, {}
+
+
+_API_YAML = re.compile(r"(?m)^(?:openapi|swagger): *['\"]?\d")
+
+
+def _require_json(text: str) -> None:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        try:
+            for line in text.splitlines():
+                if line.strip():
+                    json.loads(line)
+        except (ValueError, RecursionError):
+            raise ValueError(f"not JSON: {error}") from None
 
 
 def parameters(name: str) -> list[str]:

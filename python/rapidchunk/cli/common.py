@@ -68,11 +68,19 @@ def one_file(given: argparse.Namespace) -> tuple[documents.Source, Chunker]:
     sources = documents.find([given.file], given.stdin_format)
     if len(sources) != 1 or os.path.isdir(given.file):
         raise UsageError(f"{given.file} is not one file")
-    name = sources[0].strategy if given.strategy == "auto" else given.strategy
+    name: str = given.strategy
+    fitting: dict[str, Any] = {}
+    if name == "auto":
+        name = sources[0].strategy
+        if sources[0].format == "text" and sources[0].stamp:
+            try:
+                name, fitting = strategies.choose(sources[0].name, next(iter(documents.read(sources[0]))).text)
+            except ValueError as error:
+                raise documents.InputError(f"{sources[0].name}: {error}") from None
     known = strategies.parameters(name)
     encoder = as_encoder(encoder_name(given.encoder)) if "encoder" in known else None
     if given.strategy == "auto":
-        options = {option: value for option, value in options.items() if option in known}
+        options = {option: value for option, value in options.items() if option in known} | fitting
     try:
         return sources[0], strategies.make(name, options, shared={"tokenizer": given.tokenizer, "encoder": encoder})
     except ValueError as error:
@@ -87,7 +95,7 @@ def add_strategy_options(parser: argparse.ArgumentParser) -> None:
         choices=["auto", *names],
         default="auto",
         metavar="NAME",
-        help=f"auto (by the file's suffix; the default), {', '.join(names)}",
+        help=f"auto (by the file's suffix or content; the default), {', '.join(names)}",
     )
     group.add_argument("--max-tokens", type=whole(1), metavar="N", help="the most tokens in a chunk")
     group.add_argument("--min-tokens", type=whole(0), metavar="N", help="the least tokens, where the maximum allows")

@@ -25,7 +25,8 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "index",
         help="cut files into chunks, embed them, write a Parquet file",
-        description="Cuts text, Markdown and JSON lines files into chunks and writes them, with metadata and vectors, to a "
+        description="Cuts text, Markdown, HTML, code, JSON (chats, OpenAPI) and JSON lines files into chunks and writes "
+        "them, with metadata and vectors, to a "
         'Parquet file. A record of JSON lines has a "text", an "id" if it likes, and any further keys as metadata.',
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns; - is the standard input")
@@ -36,6 +37,11 @@ def add_parser(commands: Any) -> None:
     add_strategy_options(parser)
     run = parser.add_argument_group("how to run")
     run.add_argument("--resume", action="store_true", help="go on after the last saved part of an interrupted run")
+    run.add_argument(
+        "--update",
+        action="store_true",
+        help="take the vectors of chunks that are in the output already from there; embed only what changed",
+    )
     run.add_argument("--skip-errors", action="store_true", help="leave out inputs that cannot be read, with a warning")
     run.add_argument(
         "--batch",
@@ -83,6 +89,7 @@ def index(given: argparse.Namespace) -> int:
                 settings,
                 encoder=encoder,
                 resume=given.resume,
+                update=given.update,
                 batch_bytes=None if given.batch is None else given.batch << 20,
                 warn=warn,
             )
@@ -97,6 +104,8 @@ def index(given: argparse.Namespace) -> int:
             raise
     if not given.quiet:
         vectors = f", vectors of {report.dimension} values" if report.dimension else ""
+        if given.update:
+            vectors += f", {report.embedded:,} embedded, {report.reused:,} reused"
         left_out = f", {report.skipped} left out" if report.skipped else ""
         before = f" ({report.resumed:,} of them by an earlier run)" if report.resumed else ""
         print(

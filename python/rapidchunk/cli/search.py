@@ -51,7 +51,7 @@ def search(given: argparse.Namespace) -> int:
 
 def _show(rank: int, score: float, columns: dict[str, Any]) -> None:
     color = sys.stdout.isatty()
-    place = f"{columns['file']}:{columns['line']}"
+    place = columns["file"] if columns["line"] is None else f"{columns['file']}:{columns['line']}"
     document = "" if columns["document"] in (columns["file"], place) else f"  {columns['document']}"
     characters = f"characters {columns['start']}-{columns['end']}"
     path = " > ".join(columns["headings"]) if columns.get("headings") else ""
