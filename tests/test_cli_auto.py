@@ -203,6 +203,20 @@ def test_update_embeds_what_changed(folder: Path, tmp_path: Path) -> None:
     assert pq.read_table(output).equals(pq.read_table(whole))  # as if made anew, lines and positions too
 
 
+def test_update_on_the_command_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = CountingEncoder()
+    monkeypatch.setattr("rapidchunk.cli.index.as_encoder", lambda name, **options: stub)
+    command = ["index", str(folder), "-o", str(tmp_path / "out.parquet"), "--encoder", "letters", "--update"]
+    assert main(command) == 0
+    first = len(stub.texts)
+    assert f", {first} embedded, 0 reused" in capsys.readouterr().err
+    (folder / "note.txt").write_text("Other words.")
+    assert main(command) == 0
+    assert f", 1 embedded, {first - 1} reused" in capsys.readouterr().err and stub.texts[first:] == ["Other words."]
+
+
 def test_update_after_other_settings(folder: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
     run(folder, output, CountingEncoder())

@@ -305,7 +305,8 @@ class Indexer:
             return [piece for document in run for piece in self._cut(manifest, chunker, [document])]
 
     def _leave_out(self, manifest: _Manifest, document: Document, error: ValueError) -> None:
-        wrong = InputError(f"{document.id}: {str(error).removeprefix('texts: document 0: ')}")
+        reason = " ".join(str(error).removeprefix("texts: document 0: ").split())
+        wrong = InputError(f"{document.id}: {reason}")
         if not self.settings.skip_errors:
             raise wrong from error
         manifest.skipped += 1
