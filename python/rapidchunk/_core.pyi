@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def __getattr__(name: str) -> Any: ...  # functions that have no line here yet
-
 # core
 def simd_level() -> str: ...
 def default_threads() -> int: ...
