@@ -65,7 +65,8 @@ def test_pack_equals_reference(text, measure, levels, max_tokens, min_tokens, ov
 
 
 @settings(max_examples=300, deadline=None)
-@given(TEXTS)
+@given(TEXTS | st.text("\u094d\u0301\u0915\u200d\u0bcd\u0b95\u093ea\u0600\U0001f469", max_size=12))
+@example("\u094d\u0301\u0915")
 def test_cluster_boundaries(text):
     """Never inside a cluster of UAX 29, and equal to the reference."""
     texts = _core.Texts([text])

@@ -49,6 +49,14 @@ bool is_cluster_boundary(const char* text, int64_t size, int64_t at, int64_t low
   // Nothing extends a line end or a control character.
   if (before == '\r' || before == '\n' || before < 0x20) return true;
   if (in_table(EXTENDS, after) || in_table(JOINS_NEXT, before) || hangul_joins(before, after)) return false;
+  // A virama joins across the marks that follow it. Only a character that is no mark looks back, so each run of marks
+  // is read once.
+  for (int64_t i = before_at; i >= low; i = previous(text, i)) {
+    const uint32_t mark = decode(text, size, i).value;
+    if (!in_table(EXTENDS, mark)) break;
+    if (in_table(JOINS_NEXT, mark)) return false;
+    if (i == 0) break;
+  }
   if (is_regional_indicator(after) && is_regional_indicator(before)) {
     int64_t run = 0, i = at;
     while (i > low) {

@@ -18,6 +18,11 @@ def is_cluster_boundary(text: str, at: int, low: int = 0) -> bool:
         return True
     if _extends(after) or _joins_next(before) or _hangul_joins(before, after):
         return False
+    mark = at - 1  # a virama joins across the marks that follow it
+    while mark >= low and _extends(ord(text[mark])):
+        if _joins_next(ord(text[mark])):
+            return False
+        mark -= 1
     if _is_regional(before) and _is_regional(after):
         run = at - 1
         while run >= low and _is_regional(ord(text[run])):
