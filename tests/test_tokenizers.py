@@ -148,3 +148,13 @@ def test_the_maximum_includes_special_tokens():
         rc.TokenChunker(2, 0)
     with pytest.raises(ValueError, match="overlap"):
         rc.TokenChunker(12, 10)
+
+
+@pytest.mark.parametrize("make", [byte_level, tiktoken_encoding, unigram, lambda: quarter, lambda: "bert"])
+def test_surrogates_in_a_pair_stay_two_characters(make):
+    """A str may hold both halves of a pair as two characters; no position may shift behind them."""
+    text = "before \ud83d\ude00 and after it comes more text. " * 20
+    chunks = rc.RecursiveChunker(12, tokenizer=make())(text)
+    assert chunks.end.max() == len(text.rstrip())
+    for row in chunks:
+        assert text[row.start : row.end] == row.text and row.tokens <= 12

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rapidchunk import strategies
+from rapidchunk._surrogates import without_surrogates
 
 __all__ = ["STDIN", "Document", "InputError", "Source", "find", "read"]
 
@@ -21,8 +21,6 @@ JSONL = frozenset({".jsonl", ".ndjson"})
 TEXT = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 #: The name that documents from standard input have.
 STDIN_NAME = "<stdin>"
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class InputError(ValueError):
@@ -179,11 +177,6 @@ def _record(source: Source, data: bytes, number: int, done: int) -> Document:
         raise InputError(f'{place}: "id" must be a string or a whole number, not {_kind(id)}')
     name = place if id is None else without_surrogates(str(id))
     return Document(name, without_surrogates(text), source, done, number, record)
-
-
-def without_surrogates(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, which UTF-8 cannot hold; positions stay."""
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 def _decode(data: bytes, place: str) -> str:

@@ -22,10 +22,11 @@ from typing import IO, Any
 import numpy as np
 
 from rapidchunk import strategies
+from rapidchunk._surrogates import without_surrogates
 from rapidchunk._version import __version__
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunks import Chunks
-from rapidchunk.documents import STDIN_NAME, Document, InputError, Source, read, without_surrogates
+from rapidchunk.documents import STDIN_NAME, Document, InputError, Source, read
 
 __all__ = ["SCHEMA_KEY", "Indexer", "Report", "RunError", "Settings"]
 

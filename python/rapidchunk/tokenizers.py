@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from rapidchunk import _core
+from rapidchunk._surrogates import without_surrogates
 
 __all__ = ["Tokenizer", "as_tokenizer"]
 
@@ -75,7 +76,7 @@ class WordPieceTokenizer:
         return _core.wordpiece_indexes(texts, self.wordpiece, threads)
 
     def count(self, texts: Sequence[str]) -> np.ndarray:
-        utf8 = [_valid(text).encode() for text in texts]
+        utf8 = [without_surrogates(text).encode() for text in texts]
         return np.asarray(self.wordpiece.count(utf8, 1)) + self.special_tokens
 
     def __repr__(self) -> str:
@@ -97,7 +98,7 @@ class ByteLevelTokenizer:
         return ids
 
     def measure(self, texts: _core.Texts, threads: int) -> Measure:
-        documents = (_valid(texts[i]) for i in range(len(texts)))
+        documents = (without_surrogates(texts[i]) for i in range(len(texts)))
         if threads > 1 and len(texts) > 1:
             # The tokenizers release the GIL. The pool ends with the call, so that a process may fork at any time.
             with ThreadPoolExecutor(min(threads, len(texts))) as pool:
@@ -115,7 +116,7 @@ class ByteLevelTokenizer:
             return self._source.fallback(counter).measure(texts, threads)
 
     def count(self, texts: Sequence[str]) -> np.ndarray:
-        lengths = (len(self._encode(_valid(text))) for text in texts)
+        lengths = (len(self._encode(without_surrogates(text))) for text in texts)
         return np.fromiter(lengths, np.int64, len(texts)) + self.special_tokens
 
     def __repr__(self) -> str:
@@ -196,7 +197,7 @@ class OffsetTokenizer:
         starts: list[np.ndarray] = []
         offsets = np.zeros(len(texts) + 1, np.int64)
         for i in range(len(texts)):
-            text = _valid(texts[i])
+            text = without_surrogates(texts[i])
             spans = self._source.tokenizer.encode(text, add_special_tokens=False).offsets
             first = np.fromiter((start for start, _ in spans), np.int64, len(spans))
             first = np.maximum.accumulate(first) if len(first) else first
@@ -206,7 +207,10 @@ class OffsetTokenizer:
         return _core.span_indexes(texts, flat, None, offsets, self._count)
 
     def count(self, texts: Sequence[str]) -> np.ndarray:
-        return np.fromiter((self._count(_valid(text)) for text in texts), np.int64, len(texts)) + self.special_tokens
+        return (
+            np.fromiter((self._count(without_surrogates(text)) for text in texts), np.int64, len(texts))
+            + self.special_tokens
+        )
 
     def __repr__(self) -> str:
         return f"<tokenizer {self.name}>"
@@ -233,7 +237,7 @@ class CountingTokenizer:
         starts: list[np.ndarray] = []
         offsets = np.zeros(len(texts) + 1, np.int64)
         for i in range(len(texts)):
-            text = _valid(texts[i])
+            text = without_surrogates(texts[i])
             ends = self._piece_ends(text)
             begins = [0, *ends[:-1]]
             counts = np.fromiter((self._count(text[a:b]) for a, b in zip(begins, ends)), np.int64, len(ends))
@@ -263,17 +267,6 @@ class CountingTokenizer:
 
     def __repr__(self) -> str:
         return f"<tokenizer {self.name}>"
-
-
-def _valid(text: str) -> str:
-    """The text with lone surrogates, which no tokenizer takes, replaced (one character for one)."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _byte_positions(text: str, positions: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Encoder", "Progress", "Vectors", "finish", "text_list", "without_surrogates"]
+__all__ = ["Encoder", "Progress", "Vectors", "finish", "text_list"]
 
 Progress = Callable[[int, int], object]
 Vectors = NDArray[np.float32]
@@ -48,15 +48,6 @@ def text_list(texts: Sequence[str]) -> list[str]:
         if not isinstance(text, str):
             raise TypeError(f"texts must be a sequence of str, got {type(text).__name__} at index {index}")
     return out
-
-
-def without_surrogates(text: str) -> str:
-    """The text with lone surrogates, which no UTF-8 can hold, as U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def finish(vectors: Vectors, name: str, normalize: bool = True) -> Vectors:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rapidchunk.encoders.protocol import without_surrogates
+from rapidchunk._surrogates import without_surrogates
 
 __all__ = ["ModelTokenizer"]
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rapidchunk._surrogates import without_surrogates
 from rapidchunk.encoders.batches import merge, plan
-from rapidchunk.encoders.protocol import Progress, Vectors, finish, text_list, without_surrogates
+from rapidchunk.encoders.protocol import Progress, Vectors, finish, text_list
 
 __all__ = ["WrappedEncoder", "token_counter"]
 
