@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import http.client
-import inspect
 import json
 import os
-import random
 import re
 import threading
-import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rapidchunk import _core
+from rapidchunk._services import Retries, Service, ServiceError, awaited, concurrently, seconds
 from rapidchunk.chunkers.base import Chunker, _Batch, whole_number
 from rapidchunk.chunkers.hierarchical import cut_spans
 from rapidchunk.chunkers.sentence import SentenceChunker
@@ -45,7 +38,6 @@ COUNTS = (
     "passages", "requests", "retries", "cached", "failed_requests", "unreadable_replies", "fallback_passages",
     "uncovered_sentences", "prompt_tokens", "completion_tokens",
 )  # fmt: skip
-LONGEST_WAIT = 60.0
 
 
 class PropositionChunker(Chunker):
@@ -108,8 +100,6 @@ class PropositionChunker(Chunker):
             raise ValueError("llm or base_url must be given, and not both")
         if llm is not None and not callable(llm):
             raise ValueError(f"llm must be callable, not {llm!r}")
-        if base_url is not None and not re.match(r"https?://", str(base_url)):
-            raise ValueError(f"base_url must begin with http:// or https://, not {base_url!r}")
         if base_url is not None and not model:
             raise ValueError("model must be given with base_url")
         if not isinstance(prompt, str) or "{passage}" not in prompt:
@@ -121,27 +111,19 @@ class PropositionChunker(Chunker):
                 raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {max_tokens} here")
             if repr(within.tokenizer) != repr(self.tokenizer):
                 raise ValueError(f"within must count tokens with {self.tokenizer!r}, not {within.tokenizer!r}")
-        for name, value in (("backoff", backoff), ("timeout", timeout)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-                raise ValueError(f"{name} must be a number of seconds, not {value!r}")
-        if timeout == 0:
-            raise ValueError("timeout must be more than 0")
+        limits: dict[str, Any] = {"retries": whole_number("retries", retries, 0), "backoff": backoff}
+        timeout = seconds("timeout", timeout, zero=False)
+        self._service = None if base_url is None else Service(base_url, api_key, timeout=timeout, **limits)
+        self._retries = Retries(**limits)
         self.llm = llm
-        self.base_url = None if base_url is None else str(base_url).rstrip("/")
+        self.base_url = None if self._service is None else self._service.base_url
         self.model = model
         self.options = dict(options or {})
         self.within = within
         self.prompt = prompt
         self._concurrency = whole_number("concurrency", concurrency, 1)
-        self._retries = whole_number("retries", retries, 0)
-        self._backoff = float(backoff)
-        self._timeout = float(timeout)
         self._cache = None if cache is None else Path(cache)
-        self._api_key = api_key
         self._passages = within or SentenceChunker(self.max_tokens, tokenizer=self.tokenizer)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_api_key": None}
 
     def _is_document(self, text: Any) -> bool:
         return self._passages._is_document(text)
@@ -212,11 +194,9 @@ class PropositionChunker(Chunker):
         if not passages:
             return []
         run = _Run(self, counts)
-        try:
-            with ThreadPoolExecutor(min(self._concurrency, len(passages)), "propositions") as pool:
-                found = list(pool.map(run.statements, passages))
-        finally:
-            run.close()
+        found: list[list[str]] = [[] for _ in passages]
+        for at, statements in concurrently(run.statements, passages, self._concurrency):
+            found[at] = statements
         every = [said for statements in found for said in statements]
         sizes = iter(self.tokenizer.count(every).tolist() if every else [])
         for i, statements in enumerate(found):
@@ -233,16 +213,8 @@ class _Run:
         self._of = chunker
         self._counts = counts
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopped = threading.Event()
-
-    def close(self) -> None:
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
 
     def statements(self, passage: str) -> list[str]:
-        if self._stopped.is_set():  # another request was refused: the call ends with its error
-            return []
         prompt = self._of.prompt.replace("{passage}", passage)
         file = self._file(prompt)
         if file is not None:
@@ -251,11 +223,8 @@ class _Run:
                 self._count("cached")
                 return kept
         try:
-            reply = self._reply(prompt)
-        except BaseException:
-            self._stopped.set()
-            raise
-        if reply is None:
+            reply = self._ask(prompt)
+        except ServiceError:
             self._count("failed_requests")
             return []
         found = read_reply(reply)
@@ -265,85 +234,16 @@ class _Run:
             _keep(file, found)
         return found
 
-    def _reply(self, prompt: str) -> str | None:
-        """The model's reply, after retries; None if all failed."""
-        for attempt in range(self._of._retries + 1):
-            self._count("requests")
-            try:
-                return self._ask(prompt)
-            except Exception as error:
-                if not _passing(error):
-                    if isinstance(error, urllib.error.HTTPError):
-                        raise RuntimeError(_refusal(error, self._of)) from error
-                    raise
-                if attempt == self._of._retries:
-                    return None
-                self._count("retries")
-                wait = _retry_after(error)
-                if wait is None:
-                    wait = self._of._backoff * 2**attempt * random.uniform(0.75, 1.25)
-                time.sleep(min(wait, LONGEST_WAIT))
-        return None
-
     def _ask(self, prompt: str) -> str:
-        llm = self._of.llm
-        if llm is None:
-            return self._request(prompt)
-        if inspect.iscoroutinefunction(llm) or inspect.iscoroutinefunction(type(llm).__call__):
-
-            async def call() -> Any:
-                return await llm(prompt)  # type: ignore[misc]
-
-            reply: Any = self._await(call())
-        else:
-            reply = llm(prompt)
-            if inspect.isawaitable(reply):
-                waiting = reply
-
-                async def wait() -> Any:
-                    return await waiting
-
-                reply = self._await(wait())
+        of = self._of
+        if of._service is not None:
+            return of._service.chat(str(of.model), prompt, of.options, self._count)
+        llm = of.llm
+        assert llm is not None
+        reply = of._retries.call(lambda: awaited(llm(prompt)), self._count)
         if not isinstance(reply, str):
             raise ValueError(f"llm must give a str, not {type(reply).__name__}")
         return reply
-
-    def _await(self, coroutine: Any) -> Any:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._serve, args=(self._loop,), daemon=True).start()
-            loop = self._loop
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
-
-    @staticmethod
-    def _serve(loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            loop.run_forever()
-        finally:
-            loop.close()
-
-    def _request(self, prompt: str) -> str:
-        of = self._of
-        body = {"model": of.model, "messages": [{"role": "user", "content": prompt}], **of.options}
-        headers = {"Content-Type": "application/json"}
-        key = of._api_key or os.environ.get("OPENAI_API_KEY")
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(f"{of.base_url}/chat/completions", json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=of._timeout) as response:
-            data = response.read()
-        try:
-            answer = json.loads(data)
-            content = answer["choices"][0]["message"]["content"]
-        except (ValueError, LookupError, TypeError) as error:
-            raise ConnectionError("the service's answer cannot be read") from error
-        usage = answer.get("usage")
-        for name in ("prompt_tokens", "completion_tokens"):
-            used = usage.get(name) if isinstance(usage, dict) else None
-            if isinstance(used, int):
-                self._count(name, used)
-        return content if isinstance(content, str) else ""
 
     def _count(self, name: str, by: int = 1) -> None:
         with self._lock:
@@ -417,31 +317,6 @@ def _nearest(statements: list[str], sentences: list[str]) -> list[int]:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+", text.lower()))
-
-
-def _passing(error: Exception) -> bool:
-    """Whether another try may succeed."""
-    status = error.code if isinstance(error, urllib.error.HTTPError) else getattr(error, "status_code", None)
-    if isinstance(status, int):
-        return status in (408, 409, 425, 429) or status >= 500
-    return isinstance(error, (TimeoutError, ConnectionError, urllib.error.URLError, http.client.HTTPException))
-
-
-def _retry_after(error: Exception) -> float | None:
-    if not isinstance(error, urllib.error.HTTPError):
-        return None
-    try:
-        return max(float(error.headers.get("Retry-After", "")), 0.0)
-    except ValueError:
-        return None
-
-
-def _refusal(error: urllib.error.HTTPError, chunker: PropositionChunker) -> str:
-    try:
-        said = error.read(500).decode("utf-8", "replace")
-    except OSError:
-        said = ""
-    return f"{chunker.base_url} refuses the request with status {error.code}: {said}"
 
 
 def _kept(file: Path) -> list[str]:
