@@ -1,4 +1,4 @@
-"""Sentence encoders in ONNX Runtime, on the CPU or a CUDA device."""
+"""Sentence encoders in ONNX Runtime, on the CPU or a CUDA device, or in OpenVINO."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rapidchunk import models
-from rapidchunk.encoders import export
+from rapidchunk.encoders import export, openvino
 from rapidchunk.encoders.batches import merge, plan, windows
 from rapidchunk.encoders.protocol import Progress, Vectors, finish, text_list
 from rapidchunk.encoders.tokens import ModelTokenizer
@@ -91,7 +91,11 @@ def _pooling(config: dict[str, Any]) -> str:
 
 
 class OnnxEncoder:
-    """A sentence encoder run by ONNX Runtime.
+    """A sentence encoder run by ONNX Runtime or OpenVINO.
+
+    Attributes:
+        runtime, precision: what runs the model, and how it computes (what "fast" and None came to).
+        pooling, max_length: as chosen, or as the model's configuration has them.
 
     Texts longer than the model's window are split into windows of nearly equal size, encoded in parts and averaged,
     with the parts' tokens as weights. Windows go sorted by length in batches of at most `max_batch_tokens` padded
@@ -113,6 +117,7 @@ class OnnxEncoder:
         max_batch_tokens: int | None = None,
         batch_size: int | None = None,
         precision: str = "fp32",
+        runtime: str | None = None,
         threads: int | None = None,
         io_binding: bool = True,
         normalize: bool = True,
@@ -133,16 +138,19 @@ class OnnxEncoder:
             max_length: tokens of a window, special tokens included; default from the model's configuration.
             max_batch_tokens: windows in a batch times the longest of them; default 4096.
             batch_size: windows in a batch; default unlimited.
-            precision: "fp32", or "int8" for weights stored as int8 (own graphs only).
-            threads: of ONNX Runtime; default all cores that this process may use.
+            precision: "fp32"; "int8" for weights stored as int8 (own graphs only; a quarter of the file, the speed of fp32);
+                "bf16", in OpenVINO on CPUs that compute with it; "fast", the fastest of these that this machine has and that
+                does not depend on the batch.
+            runtime: "onnxruntime"; "openvino", on the CPU; default OpenVINO where the precision asks for it, else ONNX Runtime.
+            threads: of the runtime; default all cores that this process may use.
             normalize: False leaves the vectors as long as pooling gives them.
             io_binding: let ONNX Runtime read and write our arrays; False takes its plain `run`, with the same results.
 
         Raises:
             ValueError: a bad argument or an unsupported model; the message names the argument.
             ModelError: the model could not be fetched.
-            ImportError: onnxruntime is missing.
-            RuntimeError: `device="cuda"` and CUDA cannot be used; the message says why.
+            ImportError: onnxruntime (or openvino) is missing.
+            RuntimeError: `device="cuda"` and CUDA cannot be used, or "bf16" and the CPU does not have it; the message says why.
         """
         self._arguments = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         for name, value in (
@@ -157,17 +165,15 @@ class OnnxEncoder:
             raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
         if pooling not in (None, *export.POOLINGS):
             raise ValueError(f"pooling must be one of {', '.join(export.POOLINGS)}, got {pooling!r}")
-        if precision not in export.PRECISIONS:
-            raise ValueError(f"precision must be one of {', '.join(export.PRECISIONS)}, got {precision!r}")
+        self.runtime, self.precision = openvino.choose(runtime, precision, device)
         if device == "cuda":
             _require_cuda()
-        else:
+        elif self.runtime == "onnxruntime":
             _onnxruntime()
         self.name = f"OnnxEncoder({os.fspath(model)})"
         self._device = device
-        self._precision = precision
         self._threads = threads
-        self._io_binding = io_binding
+        self._io_binding = io_binding and self.runtime == "onnxruntime"
         self._normalize = normalize
         self._max_batch_tokens = max_batch_tokens or _BATCH_TOKENS
         self._batch_size = batch_size
@@ -220,8 +226,8 @@ class OnnxEncoder:
             known = models.parse(os.fspath(model), revision, sha256)
             self._folder = models.get(os.fspath(model), revision=revision, sha256=sha256)
             self._weights_sha256 = known.weights_sha256
-        if self._graph is not None and self._precision != "fp32":
-            raise ValueError(f"precision must be 'fp32' for a ready .onnx file, got {self._precision!r}")
+        if self._graph is not None and self.precision == "int8":
+            raise ValueError("precision 'int8' is for models whose graph is made here, not for a ready .onnx file")
 
     @property
     def dimension(self) -> int | None:
@@ -294,10 +300,17 @@ class OnnxEncoder:
         return run
 
     def _start(self) -> _Run:
+        stored = "int8" if self.precision == "int8" else "fp32"
         path = self._graph or export.export(
-            self._folder, pooling=self.pooling, precision=self._precision, weights_sha256=self._weights_sha256
+            self._folder, pooling=self.pooling, precision=stored, weights_sha256=self._weights_sha256
         )
-        return _Run(_session(path, self._device, self._threads), self._pooling_given)
+        # The cores of this process, not of the machine: the runtimes' own defaults ignore affinity.
+        threads = self._threads or len(os.sched_getaffinity(0))
+        if self.runtime == "openvino":
+            session: Any = openvino.Session(path, self.precision, threads)
+        else:
+            session = _session(path, self._device, threads)
+        return _Run(session, self._pooling_given)
 
 
 class _Run:
@@ -385,7 +398,7 @@ class _Run:
         return out
 
     def plain(self, arrays: dict[str, Array]) -> Array:
-        """Runs through ONNX Runtime's `run`."""
+        """Runs through the session's `run`."""
         answer: Array = self.session.run([self.output], arrays)[0]
         return answer
 
@@ -417,12 +430,11 @@ def _require_cuda() -> None:
         )
 
 
-def _session(path: Path, device: str, threads: int | None) -> Any:
+def _session(path: Path, device: str, threads: int) -> Any:
     ort = _onnxruntime()
     options = ort.SessionOptions()
     options.log_severity_level = 3
-    # The cores of this process, not of the machine: ONNX Runtime's own default ignores affinity.
-    options.intra_op_num_threads = threads or len(os.sched_getaffinity(0))
+    options.intra_op_num_threads = threads
     # Memory plans are kept for every input shape, and here every batch has its own.
     options.enable_mem_pattern = False
     if device != "cpu" and "CUDAExecutionProvider" in ort.get_available_providers():
