@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import pickle
 import re
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -194,7 +196,111 @@ def test_a_sentence_transformers_object_is_never_sent_too_much():
     assert report["split"] == [1] and max(len(text.split()) for text in model.sent) == 8
 
 
-@pytest.mark.parametrize("option", ["batch_size", "max_batch_tokens", "max_length"])
+class LangChain:
+    """Methods of langchain_core.embeddings.Embeddings."""
+
+    def embed_documents(self, texts):
+        return by_words(texts)
+
+    def embed_query(self, text):
+        assert isinstance(text, str)
+        return [-1.0, float(len(text))]
+
+
+class LlamaIndex:
+    """Methods of llama_index.core.embeddings.BaseEmbedding, which is callable too: with nodes."""
+
+    def __call__(self, nodes, **options):
+        raise AssertionError
+
+    def get_text_embedding_batch(self, texts, show_progress=False):
+        return by_words(texts)
+
+    def get_query_embedding(self, query):
+        assert isinstance(query, str)
+        return [-1.0, float(len(query))]
+
+
+class Prompting:
+    """sentence-transformers 5: `encode` alone knows nothing of documents and questions."""
+
+    def encode(self, texts):
+        raise AssertionError
+
+    def encode_document(self, texts, show_progress_bar=None):
+        assert show_progress_bar is False
+        return by_words(texts)
+
+    def encode_query(self, texts, show_progress_bar=None):
+        assert show_progress_bar is False and isinstance(texts, list)
+        return [[-1.0, len(text)] for text in texts]
+
+
+@pytest.mark.parametrize("encoder", [LangChain, LlamaIndex, Prompting])
+def test_objects_of_other_libraries(encoder):
+    wrapped = pickle.loads(pickle.dumps(as_encoder(encoder(), batch_size=2)))
+    filled = [index for index, text in enumerate(TEXTS) if text.strip()]
+    vectors = wrapped.encode(TEXTS)
+    np.testing.assert_allclose(vectors[filled], unit(by_words([TEXTS[i] for i in filled])), atol=1e-6)
+    np.testing.assert_allclose(wrapped.encode_query(["abc", "", "d"])[[0, 2]], unit([[-1, 3], [-1, 1]]), atol=1e-6)
+
+
+def test_prefixes():
+    sent = []
+    wrapped = as_encoder(
+        lambda texts: sent.extend(texts) or by_words(texts), prefix="passage: ", query_prefix="query: ", max_length=3
+    )
+    wrapped.encode(["a b c d", " "])
+    assert max(len(part.split()) for part in sent) <= 3 and len(sent) > 1
+    assert sorted(" ".join(sent).split()) == ["a", "b", "c", "d", "passage:"]
+    assert any(part.startswith("passage: ") for part in sent)
+    wrapped.encode_query(["a"])
+    assert sent[-1] == "query: a"
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_calls_at_a_time_are_bounded(kind):
+    running = most = 0
+    lock = threading.Lock()
+
+    def step(by):
+        nonlocal running, most
+        with lock:
+            running += by
+            most = max(most, running)
+
+    def plain(texts):
+        step(1)
+        time.sleep(0.01)
+        step(-1)
+        return by_words(texts)
+
+    async def later(texts):
+        step(1)
+        await asyncio.sleep(0.01)
+        step(-1)
+        return by_words(texts)
+
+    texts = ["w " * (1 + n % 7) for n in range(40)]
+    wrapped = as_encoder(plain if kind == "sync" else later, batch_size=2, concurrency=3)
+    np.testing.assert_allclose(wrapped.encode(texts), unit(by_words(texts)), atol=1e-6)
+    assert 1 < most <= 3
+
+
+def test_the_first_error_ends_concurrent_calls():
+    calls = []
+
+    def encode(texts):
+        calls.append(texts)
+        time.sleep(0.005)
+        raise KeyError("quota")
+
+    with pytest.raises(KeyError, match="quota"):
+        as_encoder(encode, batch_size=1, concurrency=2).encode([f"t{n}" for n in range(50)])
+    assert len(calls) < 10
+
+
+@pytest.mark.parametrize("option", ["concurrency", "batch_size", "max_batch_tokens", "max_length"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "3"])
 def test_bad_options_are_named(option, value):
     with pytest.raises(ValueError, match=option):

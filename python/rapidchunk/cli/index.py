@@ -32,7 +32,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns; - is the standard input")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the Parquet file to write")
     parser.add_argument(
-        "--encoder", default="minilm", metavar="NAME", help="minilm (the default), a model's path, or none (no vectors)"
+        "--encoder",
+        default="minilm",
+        metavar="NAME",
+        help="minilm (the default), a model's path, openai:MODEL, sie:MODEL, or none (no vectors)",
     )
     add_strategy_options(parser)
     run = parser.add_argument_group("how to run")

@@ -1,4 +1,5 @@
-"""Encoders: texts to vectors. One protocol; ONNX Runtime, and anything that answers a list of texts with an array."""
+"""Encoders: texts to vectors. One protocol; ONNX Runtime, services, and anything that answers a list of texts
+with an array."""
 
 from __future__ import annotations
 
@@ -7,9 +8,13 @@ from typing import Any
 
 from rapidchunk.encoders.onnx import OnnxEncoder
 from rapidchunk.encoders.protocol import Encoder
+from rapidchunk.encoders.services import OpenAIEncoder, SIEEncoder
 from rapidchunk.encoders.wrapped import WrappedEncoder
 
-__all__ = ["Encoder", "OnnxEncoder", "WrappedEncoder", "as_encoder"]
+__all__ = ["Encoder", "OnnxEncoder", "OpenAIEncoder", "SIEEncoder", "WrappedEncoder", "as_encoder"]
+
+#: Names of encoders behind services: what comes before the colon.
+_SERVICES = {"openai": OpenAIEncoder, "sie": SIEEncoder}
 
 
 def as_encoder(
@@ -20,19 +25,24 @@ def as_encoder(
     max_length: int | None = None,
     tokenizer: Any = None,
     normalize: bool = True,
+    **further: Any,
 ) -> Encoder:
     """An `Encoder` from whatever can encode.
 
     Args:
         encoder: an Encoder (returned as it is); a str or path: a known model ("minilm"), a local folder or file, or a
-            pinned Hub id "org/name@commit#sha256-of-weights"; an object with ``encode(list[str]) -> array``
-            (sentence-transformers, a service); a callable ``list[str] -> array``, sync or async.
+            pinned Hub id "org/name@commit#sha256-of-weights"; "openai:MODEL" and "sie:MODEL" (`OpenAIEncoder`, `SIEEncoder`,
+            with the address and the key of the environment); an object of sentence-transformers, LangChain's ``Embeddings``,
+            LlamaIndex's ``BaseEmbedding``, or any other with ``encode(list[str]) -> array``; a callable
+            ``list[str] -> array``, sync or async.
         batch_size: texts in one call at most.
         max_batch_tokens: texts times the longest of them, in tokens, in one call at most.
         max_length: tokens of the longest text that is encoded whole.
-        tokenizer: for a model, its tokenizer; for anything else, what counts the tokens of the two limits above
-            ("words", "chars", "bytes", a tokenizers.Tokenizer or a callable ``str -> int``).
+        tokenizer: for a model, its tokenizer; for anything else, what counts the tokens of the two limits above (see
+            `rapidchunk.as_tokenizer`).
         normalize: vectors of length 1; False leaves their length to the encoder.
+        further: what the class takes besides: `OnnxEncoder`, `OpenAIEncoder`, `SIEEncoder`, else `WrappedEncoder` (such as
+            `prefix`, `query_prefix`, `concurrency`).
 
     Raises:
         ValueError: not an encoder, an unknown name, a bad option, or options for a ready Encoder.
@@ -45,8 +55,16 @@ def as_encoder(
         "max_length": max_length,
         "tokenizer": tokenizer,
         "normalize": None if normalize else False,
+        **further,
     }
     options = {key: value for key, value in options.items() if value is not None}
+    if (
+        isinstance(encoder, str)
+        and (service := _SERVICES.get(encoder.partition(":")[0]))
+        and not os.path.exists(encoder)
+    ):
+        made: Encoder = service(encoder.partition(":")[2], **options)
+        return made
     if isinstance(encoder, (str, os.PathLike)):
         return OnnxEncoder(encoder, **options)
     if _is_encoder(encoder):

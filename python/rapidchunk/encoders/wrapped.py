@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import functools
 import inspect
-import os
-import threading
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,18 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rapidchunk._services import awaited, concurrently
 from rapidchunk._surrogates import without_surrogates
-from rapidchunk.encoders.batches import merge, plan
+from rapidchunk.encoders.batches import merge
 from rapidchunk.encoders.protocol import Progress, Vectors, finish, text_list
+from rapidchunk.tokenizers import as_tokenizer
 
-__all__ = ["WrappedEncoder", "token_counter"]
+__all__ = ["WrappedEncoder"]
 
 #: Texts in one call when the caller does not say: what common services accept.
 BATCH_SIZE = 32
 
+#: How objects of well-known libraries encode documents, and questions.
+_METHODS = (
+    ("embed_documents", "embed_query"),  # langchain_core.embeddings.Embeddings
+    ("get_text_embedding_batch", "get_query_embedding"),  # llama_index.core.embeddings.BaseEmbedding
+    ("encode_document", "encode_query"),  # sentence-transformers 5 and later: these apply the model's prompts
+    ("encode", "encode_query"),
+)
+#: Of these, the methods that take one text.
+_ONE_BY_ONE = ("embed_query", "get_query_embedding")
+
 
 class WrappedEncoder:
-    """An encoder around a callable ``list[str] -> array [n, dimension]``, sync or async.
+    """An encoder around a callable ``list[str] -> array [n, dimension]``, sync or async, or an object of another library.
 
     Texts go out sorted by length, never blank, in batches of at most `batch_size` texts and `max_batch_tokens` padded
     tokens; the vectors come back in input order, checked and normalised. With `max_length`, texts of more tokens are
@@ -40,42 +50,54 @@ class WrappedEncoder:
         max_length: int | None = None,
         tokenizer: Any = None,
         normalize: bool = True,
+        prefix: str = "",
+        query_prefix: str = "",
+        concurrency: int = 1,
         name: str | None = None,
     ) -> None:
         """
         Args:
-            encoder: the callable, or an object with a method ``encode``.
+            encoder: the callable; an object with a method ``encode`` (and ``encode_query``, where it treats questions
+                otherwise), such as one of sentence-transformers; LangChain's ``Embeddings``; LlamaIndex's ``BaseEmbedding``.
             batch_size: texts in one call, default 32.
             max_batch_tokens: texts times the longest of them, in tokens, in one call.
             max_length: tokens of the longest text that the encoder takes whole; default from a sentence-transformers
                 object, else no limit.
-            tokenizer: counts tokens for the two limits: "words", "chars", "bytes", a tokenizers.Tokenizer or a callable
-                ``str -> int``; default from a sentence-transformers object, else "words".
+            tokenizer: counts tokens for the two limits, see `rapidchunk.as_tokenizer`; default from a
+                sentence-transformers object, else "words".
             normalize: False leaves the vectors as long as the encoder gives them.
+            prefix, query_prefix: put before every text by `encode` and `encode_query`, such as "passage: " and "query: "
+                for e5. A text that is split has it in its first part.
+            concurrency: calls at a time, in threads.
             name: the encoder's name in error messages.
         """
-        self._call = getattr(encoder, "encode", encoder)
+        method, query = next((pair for pair in _METHODS if callable(getattr(encoder, pair[0], None))), ("", ""))
+        self._call = getattr(encoder, method) if method else encoder
         if not callable(self._call):
             raise ValueError(f"encoder must be callable or have a method encode, got {type(encoder).__name__}")
+        asks = getattr(encoder, query, self._call) if query else self._call
+        self._query_call: Callable[..., Any] = functools.partial(_one_by_one, asks) if query in _ONE_BY_ONE else asks
         for key, value in (
             ("batch_size", batch_size),
             ("max_batch_tokens", max_batch_tokens),
             ("max_length", max_length),
+            ("concurrency", concurrency),
         ):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ValueError(f"{key} must be a positive int, got {value!r}")
         self.name = name or getattr(encoder, "__name__", None) or type(encoder).__name__
         self.batch_size = batch_size or BATCH_SIZE
         self.max_batch_tokens = max_batch_tokens
+        self.concurrency = concurrency
+        self._prefix, self._query_prefix = prefix, query_prefix
         self._normalize = normalize
         if max_length is None and tokenizer is None and callable(getattr(encoder, "tokenizer", None)):
             window = getattr(encoder, "max_seq_length", None)  # sentence-transformers cuts longer texts silently
             if isinstance(window, int):
                 max_length, tokenizer = window, _SentenceTransformersCounter(encoder.tokenizer)
         self.max_length = max_length
-        self._count = token_counter("words" if tokenizer is None else tokenizer)
+        self._tokenizer = as_tokenizer("words" if tokenizer is None else tokenizer)
         self._dimension: int | None = None
-        self._quiet = {"show_progress_bar": False} if _accepts(self._call, "show_progress_bar") else {}
 
     @property
     def dimension(self) -> int | None:
@@ -83,7 +105,7 @@ class WrappedEncoder:
         return self._dimension
 
     def __repr__(self) -> str:
-        return f"WrappedEncoder({self.name})"
+        return f"{type(self).__name__}({self.name})"
 
     def encode(
         self, texts: Sequence[str], *, progress: Progress | None = None, report: dict[str, Any] | None = None
@@ -94,14 +116,31 @@ class WrappedEncoder:
             TypeError: `texts` is not a sequence of str.
             ValueError: an answer with the wrong number of vectors, not two-dimensional, not numeric, of another
                 dimension than before, or not finite; the message names the encoder.
+            Exception: whatever the wrapped object raises.
         """
+        return self._encode(texts, self._call, self._prefix, progress, report)
+
+    def encode_query(
+        self, texts: Sequence[str], *, progress: Progress | None = None, report: dict[str, Any] | None = None
+    ) -> Vectors:
+        """As `encode`, for questions: with `query_prefix` and by what the wrapped object has for them."""
+        return self._encode(texts, self._query_call, self._query_prefix, progress, report)
+
+    def _encode(
+        self,
+        texts: Sequence[str],
+        call: Callable[..., Any],
+        prefix: str,
+        progress: Progress | None,
+        report: dict[str, Any] | None,
+    ) -> Vectors:
         texts = text_list(texts)
         owners: list[int] = []
         pieces: list[str] = []
         for index, text in enumerate(texts):
             if not text.strip():
                 continue
-            parts = [without_surrogates(text)]
+            parts = [without_surrogates(prefix + text)]
             if self.max_length is not None:
                 parts = _split(parts[0], self.max_length, self._count)
             owners += [index] * len(parts)
@@ -110,15 +149,29 @@ class WrappedEncoder:
         split = np.flatnonzero(np.bincount(owner, minlength=len(texts)) > 1)
         if report is not None:
             report["split"] = split.tolist()
-        counted = self.max_batch_tokens is not None or len(split) > 0
-        lengths = np.array([self._count(piece) if counted else len(piece) for piece in pieces], np.int64)
+        if self.max_batch_tokens is not None or len(split):
+            lengths = self._tokenizer.count(pieces)
+        else:
+            lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
         order = np.argsort(-lengths, kind="stable")
         left = np.bincount(owner, minlength=len(texts))
         done = int((left == 0).sum())
+        batches = [order[start:end] for start, end in self._batches(lengths[order])]
+        quiet = {"show_progress_bar": False} if _accepts(call, "show_progress_bar") else {}
+
+        def answer_of(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+            answer = awaited(call([pieces[row] for row in rows], **quiet))
+            return self._checked(answer, owner[rows])
+
         vectors: NDArray[np.float32] | None = None
-        for start, end in self._batches(lengths[order]):
-            rows = order[start:end]
-            answer = self._answer([pieces[row] for row in rows], owner[rows])
+        for at, answer in concurrently(answer_of, batches, self.concurrency):
+            rows = batches[at]
+            if self._dimension is None:
+                self._dimension = answer.shape[1]
+            elif answer.shape[1] != self._dimension:
+                raise ValueError(
+                    f"encoder {self.name} gave vectors of {answer.shape[1]} after {self._dimension} values"
+                )
             if vectors is None:
                 vectors = np.zeros((len(pieces), answer.shape[1]), np.float32)
             vectors[rows] = answer
@@ -133,17 +186,23 @@ class WrappedEncoder:
             vectors = finish(vectors, self.name)
         return finish(merge(vectors, owner, lengths, len(texts)), self.name, self._normalize)
 
-    def _batches(self, lengths: NDArray[np.int64]) -> list[tuple[int, int]]:
-        if self.max_batch_tokens is not None:
-            return plan(lengths, self.max_batch_tokens, self.batch_size)
-        # A call costs more than padding here, and what the encoder does with lengths is its own affair.
-        size, n = self.batch_size, len(lengths)
-        return [(start, min(start + size, n)) for start in range(0, n, size)]
+    def _count(self, text: str) -> int:
+        return int(self._tokenizer.count([text])[0])
 
-    def _answer(self, batch: list[str], index: NDArray[np.int64]) -> NDArray[np.float32]:
-        answer = self._call(batch, **self._quiet)
-        if inspect.isawaitable(answer):
-            answer = _wait(answer)
+    def _batches(self, lengths: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """As few calls as the limits allow: a call costs more than padding here, and what the encoder does with lengths is its
+        own affair."""
+        out, start = [], 0
+        while start < len(lengths):
+            size = self.batch_size
+            if self.max_batch_tokens is not None:
+                size = min(size, max(1, self.max_batch_tokens // max(int(lengths[start]), 1)))
+            out.append((start, min(start + size, len(lengths))))
+            start += size
+        return out
+
+    def _checked(self, answer: Any, index: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The answer to the texts at `index` as an array [n, dimension]."""
         if hasattr(answer, "detach"):  # a torch tensor, perhaps on a device
             answer = answer.detach().cpu().float().numpy()
         try:
@@ -152,15 +211,11 @@ class WrappedEncoder:
                 array = np.asarray(answer, np.float32) if array.dtype == object else array.astype(np.float32)
         except (TypeError, ValueError) as error:
             raise ValueError(f"encoder {self.name} must give a numeric array of vectors: {error}") from error
-        if array.ndim < 1 or len(array) != len(batch):
+        if array.ndim < 1 or len(array) != len(index):
             given = len(array) if array.ndim else "no"
-            raise ValueError(f"encoder {self.name} gave {given} vectors for {len(batch)} texts")
+            raise ValueError(f"encoder {self.name} gave {given} vectors for {len(index)} texts")
         if array.ndim != 2:
             raise ValueError(f"encoder {self.name} must give a two-dimensional array, got shape {array.shape}")
-        if self._dimension is None:
-            self._dimension = array.shape[1]
-        elif array.shape[1] != self._dimension:
-            raise ValueError(f"encoder {self.name} gave vectors of {array.shape[1]} after {self._dimension} values")
         with np.errstate(over="ignore"):
             array = array.astype(np.float32, copy=False)
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
@@ -171,6 +226,10 @@ class WrappedEncoder:
         return array
 
 
+def _one_by_one(function: Callable[[str], Any], texts: list[str]) -> list[Any]:
+    return [awaited(function(text)) for text in texts]
+
+
 class _SentenceTransformersCounter:
     """Counts tokens, special tokens included, with the tokenizer of a sentence-transformers object."""
 
@@ -179,39 +238,6 @@ class _SentenceTransformersCounter:
 
     def __call__(self, text: str) -> int:
         return len(self.tokenizer(text, truncation=False, verbose=False)["input_ids"])
-
-
-class _TokenizersCounter:
-    """Counts tokens, without special tokens, with a tokenizers.Tokenizer."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-
-    def __call__(self, text: str) -> int:
-        return len(self.tokenizer.encode(text, add_special_tokens=False).ids)
-
-
-def _words(text: str) -> int:
-    return len(text.split())
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def token_counter(tokenizer: Any) -> Callable[[str], int]:
-    """A function ``str -> int`` from "words", "chars", "bytes", a tokenizers.Tokenizer or such a function."""
-    if isinstance(tokenizer, str):
-        counters: dict[str, Callable[[str], int]] = {"words": _words, "chars": len, "bytes": _bytes}
-        if tokenizer not in counters:
-            raise ValueError(f"tokenizer must be one of {', '.join(counters)} or a callable, got {tokenizer!r}")
-        return counters[tokenizer]
-    if hasattr(tokenizer, "encode_batch"):
-        return _TokenizersCounter(tokenizer)
-    if not callable(tokenizer):
-        raise ValueError(f"tokenizer must be a callable str -> int, got {type(tokenizer).__name__}")
-    counter: Callable[[str], int] = tokenizer
-    return counter
 
 
 def _accepts(function: Any, parameter: str) -> bool:
@@ -251,33 +277,3 @@ def _split(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
         cuts.append(len(piece))
         stack += reversed([piece[a:b] for a, b in pairwise(cuts) if a < b])
     return out
-
-
-class _Loop:
-    """One event loop in a thread of its own, for encoders that are coroutines.
-
-    All calls share it, so a client that keeps connections open finds its loop again, and a caller inside a running loop
-    (a notebook, a web service) is not in the way.
-    """
-
-    def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.process = os.getpid()
-        threading.Thread(target=self.loop.run_forever, name="rapidchunk-encoders", daemon=True).start()
-
-
-_loop: _Loop | None = None
-_loop_lock = threading.Lock()
-
-
-def _wait(answer: Any) -> Any:
-    global _loop
-
-    async def result() -> Any:
-        return await answer
-
-    with _loop_lock:
-        if _loop is None or _loop.process != os.getpid():  # threads do not survive a fork
-            _loop = _Loop()
-        loop = _loop.loop
-    return asyncio.run_coroutine_threadsafe(result(), loop).result()
