@@ -175,6 +175,12 @@ def test_configuration_of_the_model_is_used(tmp_path):
     np.testing.assert_allclose(plain.encode_query(["w1"])[0], reference(folder, "a w1", "last"), atol=1e-5)
 
 
+def test_e5_prefixes_through_as_encoder(folder):
+    encoder = as_encoder(str(folder), prefix="text : ", query_prefix="query : ")
+    np.testing.assert_allclose(encoder.encode(["w1"])[0], reference(folder, "text : w1"), atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_query(["w1"])[0], reference(folder, "query : w1"), atol=1e-5)
+
+
 def test_unsupported_configuration_is_named(tmp_path):
     folder = tiny.write_model(tmp_path / "m", pooling="max")
     with pytest.raises(ValueError, match=r"pooling.*max"):
@@ -183,6 +189,11 @@ def test_unsupported_configuration_is_named(tmp_path):
     (folder / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.Dense"}]))
     with pytest.raises(ValueError, match="Dense"):
         OnnxEncoder(folder, device="cpu")
+    folder = tiny.write_model(tmp_path / "o", pooling="mean")
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean", "include_prompt": false}')
+    assert OnnxEncoder(folder, device="cpu").pooling == "mean"
+    with pytest.raises(ValueError, match="prompts out of the pooling"):
+        OnnxEncoder(folder, device="cpu", prefix="a ")
 
 
 @pytest.mark.parametrize(
@@ -277,6 +288,36 @@ def test_other_peoples_graphs(encoder, folder, tmp_path, outputs, fixed, io_bind
             given = OnnxEncoder(path, device="cpu", pooling=pooling, io_binding=io_binding)
             want = OnnxEncoder(folder, device="cpu", pooling=pooling)
             np.testing.assert_allclose(given.encode(texts), want.encode(texts), atol=1e-5)
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_modernbert_as_torch_exports_it(tmp_path, runtime):
+    """tools/make_encoder_vectors.py made it; pooling and window come from the files beside the graph."""
+    pytest.importorskip(runtime)
+    data = Path(__file__).parent / "data" / "tiny_modernbert"
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx" / "model.onnx").write_bytes((data / "model.onnx").read_bytes())
+    (tmp_path / "config.json").write_bytes((data / "config.json").read_bytes())
+    words = tiny.tokenizer()
+    words.save(str(tmp_path / "tokenizer.json"))
+    texts = [
+        " ".join(words.id_to_token(token) for token in row[:length])
+        for row, length in zip(tiny.IDS.tolist(), tiny.LENGTHS.tolist())
+    ]
+    want = np.load(data / "vectors.npz")["vectors"]
+    encoder = OnnxEncoder(tmp_path, device="cpu", runtime=runtime)
+    assert encoder.max_length == 160 and encoder.pooling == "mean"
+    np.testing.assert_allclose(encoder.encode(texts), want, atol=2e-5)
+    np.testing.assert_allclose(np.concatenate([encoder.encode([text]) for text in texts]), want, atol=2e-5)
+    (tmp_path / "sentence_bert_config.json").write_text('{"max_seq_length": 100}')
+    (tmp_path / "1_Pooling").mkdir()
+    (tmp_path / "1_Pooling" / "config.json").write_text(
+        '{"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": false}'
+    )
+    report: dict = {}
+    encoder = OnnxEncoder(tmp_path, device="cpu", runtime=runtime)
+    vectors = encoder.encode(texts, report=report)
+    assert report["split"] == [0] and encoder.pooling == "cls" and np.abs(vectors - want).max() > 0.1
 
 
 def test_pickle_threads_and_as_encoder(encoder, folder):

@@ -96,8 +96,10 @@ def supports(config: dict[str, Any]) -> bool:
 
 
 def position_start(config: dict[str, Any]) -> int:
-    """First row of the position table that a text uses (RoBERTa and MPNet count from padding + 1)."""
-    if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+    """First row of the position table that a text uses: RoBERTa counts from padding + 1, MPNet from 2 whatever its padding."""
+    if config.get("model_type") == "mpnet":
+        return 2
+    if config.get("model_type") in ("roberta", "xlm-roberta", "camembert"):
         return int(config.get("pad_token_id", 1)) + 1
     return 0
 

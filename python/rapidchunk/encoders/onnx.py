@@ -49,6 +49,7 @@ class _Config:
     max_length: int | None
     prompts: dict[str, str]
     lower: bool
+    pools_prompt: bool
 
     @classmethod
     def read(cls, folder: Path) -> _Config:
@@ -63,16 +64,18 @@ class _Config:
         limits = [sentence.get("max_seq_length"), load("tokenizer_config.json").get("model_max_length")]
         # transformers writes 1e30 for "no limit".
         limit = next((int(value) for value in limits if value and value < 1e9), None)
+        pooling = load("1_Pooling/config.json")
         own = load("config_sentence_transformers.json")
         prompts = {name: text for name, text in (own.get("prompts") or {}).items() if isinstance(text, str)}
         usual = prompts.get(own.get("default_prompt_name") or "", "")
         document = next((prompts[name] for name in ("document", "passage", "corpus") if name in prompts), usual)
         return cls(
             model=load("config.json"),
-            pooling=_pooling(load("1_Pooling/config.json")),
+            pooling=_pooling(pooling),
             max_length=limit,
             prompts={"document": document, "query": prompts.get("query", usual)},
             lower=bool(sentence.get("do_lower_case")),
+            pools_prompt=pooling.get("include_prompt", True),
         )
 
 
@@ -185,12 +188,16 @@ class OnnxEncoder:
         self._pooling_given = pooling is not None
         self._prefix = config.prompts["document"] if prefix is None else prefix
         self._query_prefix = config.prompts["query"] if query_prefix is None else query_prefix
+        if not config.pools_prompt and (self._prefix or self._query_prefix):
+            raise ValueError(f"model: {self._folder} leaves prompts out of the pooling, which is not supported")
         pad = config.model.get("pad_token_id")
         self._tokenizer = ModelTokenizer(self._folder if tokenizer is None else tokenizer, lower=config.lower, pad=pad)
         limit = export.positions(config.model) if export.supports(config.model) else None
         if max_length is not None and limit is not None and max_length > limit:
             raise ValueError(f"max_length must be at most {limit}, the positions of {self.name}, got {max_length}")
-        self.max_length = max_length or min(config.max_length or limit or 512, limit or 1 << 30)
+        # An ONNX graph may count positions otherwise, so its own number is no limit, but the best guess.
+        usual = limit or config.model.get("max_position_embeddings") or 512
+        self.max_length = max_length or min(config.max_length or usual, limit or 1 << 30)
         self._special = len(self._tokenizer.prefix) + len(self._tokenizer.suffix)
         if self.max_length <= self._special:
             raise ValueError(f"max_length must be more than the {self._special} special tokens, got {self.max_length}")
