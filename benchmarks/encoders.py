@@ -1,9 +1,9 @@
 """Runtimes and precisions of `OnnxEncoder`, one thread, interleaved in one process: speed, nearness to fp32, and whether a text's
-vector depends on its batch.
+vector depends on its batch, and whether `SemanticChunker` cuts otherwise.
 
     python benchmarks/encoders.py [--model minilm] [--sentences 300] [--rounds 5] > benchmarks/results/encoders.md
 
-The texts are sentences of examples/documents, in the order in which a document gives them. Speed is the median over rounds of
+The texts are sentences of examples/documents. Speed is the median over rounds of
 sentences per CPU second (the process has one thread at work). A precision that this CPU does not have is named and left out.
 """
 
@@ -18,9 +18,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-from rapidchunk import sentence_spans
+from rapidchunk import SemanticChunker, sentence_spans
 from rapidchunk.encoders import OnnxEncoder
 
+EXCERPT = 30
+NOTE = """Without bfloat16 the runtimes are about equal on AVX2. `fast` prefers OpenVINO, since on one core of an Intel CPU with
+AMX (another machine, earlier; the same graph) it made 186 sentences a second in fp32 and 588 in bf16 (cosine to fp32 at least
+0.9999), ONNX Runtime 133. Dynamic int8 of ONNX Runtime made 377 there, but a text's vector depends on its batch."""
 ROWS: list[tuple[str, dict[str, str]]] = [
     ("ONNX Runtime, fp32", {"runtime": "onnxruntime", "precision": "fp32"}),
     ("ONNX Runtime, weights as int8", {"runtime": "onnxruntime", "precision": "int8"}),
@@ -30,15 +34,22 @@ ROWS: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def sentences(most: int) -> list[str]:
-    """Every n-th run of ten sentences of the documents, `most` in all."""
+def excerpt(most: int) -> tuple[list[str], list[str]]:
+    """Excerpts of `EXCERPT` sentences from all over the documents, about `most` sentences in all; and their sentences."""
     found: list[str] = []
     for path in sorted((Path(__file__).parents[1] / "examples/documents").rglob("*.*")):
         if path.suffix in (".md", ".txt") and path.name != "SOURCE.txt":
             text = path.read_text("utf-8")
-            found += [text[start:end] for start, end in sentence_spans(text).tolist()]
-    step = max(1, len(found) // most)
-    return [found[at] for first in range(0, len(found), 10 * step) for at in range(first, min(first + 10, len(found)))]
+            spans = sentence_spans(text).tolist()
+            for first in range(0, len(spans) - EXCERPT, EXCERPT):
+                found.append(text[spans[first][0] : spans[first + EXCERPT - 1][1]])
+    documents = found[:: max(1, len(found) * EXCERPT // most)]
+    return documents, [text[start:end] for text in documents for start, end in sentence_spans(text).tolist()]
+
+
+def cuts(documents: list[str], encoder: OnnxEncoder) -> set[tuple[int, int, int]]:
+    chunks = SemanticChunker(encoder)(documents)
+    return set(zip(chunks.document.tolist(), chunks.start.tolist(), chunks.end.tolist()))
 
 
 def cpu_model() -> str:
@@ -55,7 +66,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    texts = sentences(given.sentences)[: given.sentences]
+    documents, texts = excerpt(given.sentences)
     encoders: dict[str, OnnxEncoder] = {}
     missing: dict[str, str] = {}
     for name, options in ROWS:
@@ -72,6 +83,8 @@ def main() -> None:
             vectors[name] = encoder.encode(texts)
             times[name].append(time.process_time() - begun)
     exact = vectors[ROWS[0][0]]
+    chunks = {name: cuts(documents, encoder) for name, encoder in encoders.items()}
+    same = chunks[ROWS[0][0]]
     fast = OnnxEncoder(given.model, device="cpu", precision="fast")
     rows = []
     for name, encoder in encoders.items():
@@ -82,28 +95,27 @@ def main() -> None:
         chosen = " (`fast` here)" if (fast.runtime, fast.precision) == (encoder.runtime, encoder.precision) else ""
         rows.append(
             f"| {name}{chosen} | {statistics.median(speed):.0f} | {min(speed):.0f}–{max(speed):.0f} | {1 - cosine.min():.1e} "
-            f"| {1 - cosine.mean():.1e} | {differ.max():.1e} | {(differ == 0).mean():.0%} |"
+            f"| {max(0, 1 - cosine.mean()):.1e} | {differ.max():.1e} | {(differ == 0).mean():.0%} "
+            f"| {len(chunks[name] & same)} of {len(same)} |"
         )
     tokens = np.diff(next(iter(encoders.values()))._tokenizer.ids_of(texts)[1])
     versions = [f"{name} {importlib.metadata.version(name)}" for name in ("onnxruntime", "openvino") if _there(name)]
+    lengths = f"tokens: median {np.median(tokens):.0f}, mean {tokens.mean():.1f}, most {tokens.max()}"
     print("# Encoders: runtimes and precisions\n")
-    print(f"`python benchmarks/encoders.py --sentences {given.sentences} --rounds {given.rounds}`, ", end="")
     print(
-        f"{datetime.date.today()}: {given.model}, {len(texts)} sentences of examples/documents (tokens: median ", end=""
+        f"`python benchmarks/encoders.py --sentences {given.sentences} --rounds {given.rounds}`, {datetime.date.today()}: "
+        f"{given.model}, {len(texts)} sentences in {len(documents)} excerpts of examples/documents ({lengths}), one thread, "
+        f"{given.rounds} rounds interleaved in one process. {cpu_model()}; {', '.join(versions)}.\n"
     )
     print(
-        f"{np.median(tokens):.0f}, mean {tokens.mean():.1f}, most {tokens.max()}), one thread, {given.rounds} rounds ",
-        end="",
+        "| | sentences a CPU second, median | range | 1 − cosine to fp32, worst | mean | alone or in a batch: most that a "
+        "value differs | texts with the same bits | chunks of SemanticChunker as with fp32 |"
     )
-    print(f"interleaved in one process. {cpu_model()}; {', '.join(versions)}.\n")
-    print(
-        "| | sentences a CPU second, median | range | 1 − cosine to fp32, worst | mean | alone or in a batch: most that a value ",
-        end="",
-    )
-    print("differs | texts with the same bits |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print("| --- " * 8 + "|")
     print("\n".join(rows))
     for name, cause in missing.items():
         print(f"\n{name}: not measured. {cause}.")
+    print(f"\n{NOTE}")
 
 
 def _there(package: str) -> bool:

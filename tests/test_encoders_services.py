@@ -98,6 +98,20 @@ def test_by_name_from_the_environment(server, monkeypatch):
     assert as_encoder(encoder) is encoder
 
 
+def test_on_the_command_line(server, monkeypatch, tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    from rapidchunk.cli import main
+
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    (tmp_path / "a.txt").write_text("One boat lay at the pier. Nobody was on board of it.\n\nThe light burns.\n")
+    output = str(tmp_path / "a.parquet")
+    options = ["--encoder", "openai:small", "--strategy", "sentence", "--max-tokens", "12"]
+    assert main(["index", str(tmp_path / "a.txt"), "-o", output, *options]) == 0
+    assert main(["search", output, "light", "-k", "1"]) == 0
+    assert len(server.seen) == 2 and server.seen[1][3]["input"] == ["light"]
+    assert "vectors of 3 values" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_requests_at_a_time_are_bounded(server, concurrency):
     server.pause = 0.02

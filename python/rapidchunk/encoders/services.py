@@ -18,7 +18,7 @@ __all__ = ["OpenAIEncoder", "SIEEncoder"]
 
 
 class OpenAIEncoder(WrappedEncoder):
-    """A model behind OpenAI's ``/embeddings``: OpenAI, Azure, Mistral, vLLM, Ollama, llama.cpp, TEI, LiteLLM and others.
+    """A model behind OpenAI's ``/embeddings``: OpenAI, Mistral, vLLM, Ollama, llama.cpp, TEI, LiteLLM and others.
 
     Texts go out sorted by length, `concurrency` requests at a time; what fails of a cause that may pass (time-outs, lost
     connections, damaged answers, rate limits, 5xx) is tried again. Vectors come back by their ``index``. May be shared by
