@@ -22,4 +22,6 @@ for name in wanted:
             wanted.extend(extra.strip() for extra in own[1].split(","))
         else:
             lines.append(line.replace(" ", ""))
+if {"cpu", "gpu"} <= set(wanted):
+    sys.exit("cpu and gpu: onnxruntime and onnxruntime-gpu overwrite each other's files, take one of the two extras")
 print("\n".join(dict.fromkeys(lines)))

@@ -11,6 +11,13 @@ the file, the speed of fp32, and results that do not depend on the batch.
 Graph inputs: ``input_ids`` int32 [batch, length], right padded, and ``lengths`` int32 [batch].
 Outputs: ``pooled`` float32 [batch, dimension]; ``sentence_embedding``, the same L2-normalised; ``last_hidden_state``
 [batch, length, dimension] (padded positions hold no meaning).
+
+For CUDA there is also a packed graph, which holds the tokens of a batch one after the other, without padding (all
+families but MPNet, whose attention needs a table of distances). Inputs, all int32: ``input_ids`` and ``position_ids``
+[tokens]; ``cu_seqlens`` [batch + 1], where each text begins in them; ``token_offset`` [batch, length], the places of
+the tokens in a padded table, then those of the padding (the contract of ONNX Runtime's PackedMultiHeadAttention, which
+only its CUDA provider has). Output: ``last_hidden_state`` [tokens, dimension]. In float16 the token vectors are the only
+output of either graph: they are pooled outside, in float32.
 """
 
 from __future__ import annotations
@@ -33,13 +40,13 @@ from rapidchunk import models
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-__all__ = ["EXPORTER_VERSION", "FAMILIES", "build", "export", "read_safetensors", "supports"]
+__all__ = ["EXPORTER_VERSION", "FAMILIES", "build", "export", "packs", "read_safetensors", "supports"]
 
 #: Part of the cache key: raise it whenever the graph made from the same weights changes.
 EXPORTER_VERSION = 1
 FAMILIES = ("bert", "roberta", "xlm-roberta", "camembert", "distilbert", "mpnet")
 POOLINGS = ("mean", "cls", "last")
-PRECISIONS = ("fp32", "int8")
+PRECISIONS = ("fp32", "fp16", "int8")
 
 Array = NDArray[Any]
 _MICROSOFT = "com.microsoft"
@@ -93,6 +100,11 @@ def read_safetensors(path: str | os.PathLike[str]) -> dict[str, Array]:
 def supports(config: dict[str, Any]) -> bool:
     """True when `build` can make a graph from a model with this config.json."""
     return config.get("model_type") in FAMILIES
+
+
+def packs(config: dict[str, Any]) -> bool:
+    """True when `build` can make a packed graph from a model with this config.json."""
+    return supports(config) and config["model_type"] != "mpnet"
 
 
 def position_start(config: dict[str, Any]) -> int:
@@ -176,6 +188,7 @@ class _Graph:
 
     def __init__(self, precision: str) -> None:
         self.int8 = precision == "int8"
+        self.half = precision == "fp16"
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
 
@@ -190,6 +203,10 @@ class _Graph:
         from onnx import numpy_helper
 
         if name not in self.constants:
+            if self.half and dtype is np.float32:
+                dtype = np.float16
+                if np.abs(value).max(initial=0) > np.finfo(np.float16).max:
+                    raise ValueError(f"precision 'fp16' cannot hold the weights {name}; take 'fp32'")
             self.constants[name] = numpy_helper.from_array(np.array(value, dtype, order="C"), name)
         return name
 
@@ -269,21 +286,24 @@ def _pool(graph: _Graph, hidden: str, length: str, pooling: str) -> None:
     graph.op("Div", ["pooled", norm], "sentence_embedding")
 
 
-def build(config: dict[str, Any], tensors: dict[str, Array], *, pooling: str, precision: str = "fp32") -> ModelProto:
+def build(
+    config: dict[str, Any], tensors: dict[str, Array], *, pooling: str, precision: str = "fp32", packed: bool = False
+) -> ModelProto:
     """The encoder as an ONNX model (see the module's text for inputs and outputs).
 
     Args:
         config: the model's config.json.
         tensors: its weights by name, float of any width.
         pooling: "mean", "cls" or "last".
-        precision: "fp32", or "int8" for weights stored as int8.
+        precision: "fp32"; "fp16", for CUDA; or "int8" for weights stored as int8.
+        packed: the packed graph, for CUDA; it does not pool.
 
     Raises:
         ValueError: a model, pooling or precision that is not supported, or a missing tensor; the message names it.
     """
     from onnx import TensorProto, helper
 
-    _check(config, pooling, precision)
+    _check(config, pooling, precision, packed)
     family = config["model_type"]
     weights = _Weights(tensors, family)
     graph = _Graph(precision)
@@ -299,31 +319,45 @@ def build(config: dict[str, Any], tensors: dict[str, Array], *, pooling: str, pr
         inputs += [graph.constant(f"{name}.{part}", weights(key, part, layer)) for part in ("weight", "bias")]
         return graph.op("SkipLayerNormalization", inputs + bias, output, _MICROSOFT, epsilon=epsilon)
 
+    def matrix(key: str, layer: int) -> str:
+        return graph.matrix(f"{layer}.{key}", weights(key, layer=layer).T)
+
     def matmul(value: str, key: str, layer: int) -> str:
-        return graph.op("MatMul", [value, graph.matrix(f"{layer}.{key}", weights(key, layer=layer).T)])
+        return graph.op("MatMul", [value, matrix(key, layer)])
+
+    def attention(kind: str, inputs: list[str]) -> str:
+        return graph.op(kind, inputs, None, _MICROSOFT, num_heads=heads)
 
     def bias(key: str, layer: int) -> str:
         return graph.constant(f"{layer}.{key}.bias", weights(key, "bias", layer))
 
-    shape = graph.op("Shape", ["input_ids"])
-    length = graph.op("Gather", [shape, graph.constant("one", 1, np.int64)], axis=0)
     places = weights("positions")[position_start(config) :]
     if weights.has("types"):  # texts are one segment, so its vector belongs to every position
         places = places + weights("types")[0]
-    end = graph.op("Unsqueeze", [length, graph.constant("axis0", [0], np.int64)])
-    start = graph.constant("start", [0], np.int64)
-    place = graph.op("Slice", [graph.constant("positions", places), start, end, start])
+    if packed:
+        length = ""
+        place = graph.op("Gather", [graph.constant("positions", places), "position_ids"])
+    else:
+        shape = graph.op("Shape", ["input_ids"])
+        length = graph.op("Gather", [shape, graph.constant("one", 1, np.int64)], axis=0)
+        end = graph.op("Unsqueeze", [length, graph.constant("axis0", [0], np.int64)])
+        start = graph.constant("start", [0], np.int64)
+        place = graph.op("Slice", [graph.constant("positions", places), start, end, start])
     hidden = norm(graph.rows("words", weights("words"), "input_ids"), place, "norm", None, None, [])
     relative = []
     if family == "mpnet":
         table = np.asarray(weights.tensors["encoder.relative_attention_bias.weight"], np.float32)
         relative = [_relative_bias(graph, config, table, length)]
     for layer in range(layers):
-        qkv = [matmul(hidden, key, layer) for key in "qkv"]
-        qkv_bias = graph.constant(f"{layer}.qkv.bias", np.concatenate([weights(key, "bias", layer) for key in "qkv"]))
-        attended = graph.op(
-            "MultiHeadAttention", [*qkv, qkv_bias, "lengths", *relative], None, _MICROSOFT, num_heads=heads
-        )
+        if packed:
+            # With the biases in the products, attention reads them where they are; else it copies all three first.
+            qkv = [graph.op("Gemm", [hidden, matrix(key, layer), bias(key, layer)]) for key in "qkv"]
+            attended = attention("PackedMultiHeadAttention", [*qkv, "", "token_offset", "cu_seqlens"])
+        else:
+            qkv = [matmul(hidden, key, layer) for key in "qkv"]
+            biases = np.concatenate([weights(key, "bias", layer) for key in "qkv"])
+            qkv_bias = graph.constant(f"{layer}.qkv.bias", biases)
+            attended = attention("MultiHeadAttention", [*qkv, qkv_bias, "lengths", *relative])
         hidden = norm(matmul(attended, "o", layer), hidden, "norm1", layer, None, [bias("o", layer)])
         inner = matmul(hidden, "up", layer)
         if activation == "relu":
@@ -333,13 +367,20 @@ def build(config: dict[str, Any], tensors: dict[str, Array], *, pooling: str, pr
             inner = graph.op(kind, [inner, bias("up", layer)], None, _MICROSOFT)
         name = "last_hidden_state" if layer == layers - 1 else None
         hidden = norm(matmul(inner, "down", layer), hidden, "norm2", layer, name, [bias("down", layer)])
-    _pool(graph, hidden, length, pooling)
-
     dimension = places.shape[1]
-    info = helper.make_tensor_value_info
-    inputs = [info("input_ids", TensorProto.INT32, ["batch", "length"]), info("lengths", TensorProto.INT32, ["batch"])]
-    outputs = [info(name, TensorProto.FLOAT, ["batch", dimension]) for name in ("pooled", "sentence_embedding")]
-    outputs.append(info("last_hidden_state", TensorProto.FLOAT, ["batch", "length", dimension]))
+    info, int32 = helper.make_tensor_value_info, TensorProto.INT32
+    real = TensorProto.FLOAT16 if precision == "fp16" else TensorProto.FLOAT
+    outputs = []
+    if packed:
+        inputs = [info("input_ids", int32, ["tokens"]), info("position_ids", int32, ["tokens"])]
+        inputs += [info("token_offset", int32, ["batch", "length"]), info("cu_seqlens", int32, ["batch_and_one"])]
+        outputs.append(info("last_hidden_state", real, ["tokens", dimension]))
+    else:
+        inputs = [info("input_ids", int32, ["batch", "length"]), info("lengths", int32, ["batch"])]
+        if precision != "fp16":
+            _pool(graph, hidden, length, pooling)
+            outputs = [info(name, real, ["batch", dimension]) for name in ("pooled", "sentence_embedding")]
+        outputs.append(info("last_hidden_state", real, ["batch", "length", dimension]))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid(_MICROSOFT, 1)]
     return helper.make_model(
         helper.make_graph(graph.nodes, "encoder", inputs, outputs, list(graph.constants.values())),
@@ -349,13 +390,15 @@ def build(config: dict[str, Any], tensors: dict[str, Array], *, pooling: str, pr
     )
 
 
-def _check(config: dict[str, Any], pooling: str, precision: str) -> None:
+def _check(config: dict[str, Any], pooling: str, precision: str, packed: bool) -> None:
     if not supports(config):
         raise ValueError(f"model must be one of {', '.join(FAMILIES)}, got model_type {config.get('model_type')!r}")
     if pooling not in POOLINGS:
         raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
     if precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if packed and not packs(config):
+        raise ValueError(f"packed must be False for a model of the family {config['model_type']}")
     activation = config.get("activation" if config["model_type"] == "distilbert" else "hidden_act")
     if activation not in ("gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu"):
         raise ValueError(f"model has the activation {activation!r}, which is not supported")
@@ -365,7 +408,12 @@ def _check(config: dict[str, Any], pooling: str, precision: str) -> None:
 
 
 def export(
-    folder: str | os.PathLike[str], *, pooling: str, precision: str = "fp32", weights_sha256: str | None = None
+    folder: str | os.PathLike[str],
+    *,
+    pooling: str,
+    precision: str = "fp32",
+    packed: bool = False,
+    weights_sha256: str | None = None,
 ) -> Path:
     """Path of the ONNX graph of the model in `folder`, made on first use and kept in the cache folder.
 
@@ -382,19 +430,20 @@ def export(
         raise ValueError(f"model: {folder} has no {models.WEIGHTS}")
     config_bytes = (folder / "config.json").read_bytes()
     config = json.loads(config_bytes)
-    _check(config, pooling, precision)
+    _check(config, pooling, precision, packed)
     if not weights_sha256:
         with open(path, "rb") as file:
             weights_sha256 = _sha256(file)
     key = hashlib.sha256(weights_sha256.encode() + config_bytes).hexdigest()[:24]
-    target = models.cache_folder() / "graphs" / f"{key}-{pooling}-{precision}-v{EXPORTER_VERSION}"
+    kind = "packed" if packed else pooling
+    target = models.cache_folder() / "graphs" / f"{key}-{kind}-{precision}-v{EXPORTER_VERSION}"
     if (target / "model.onnx").is_file():
         return target / "model.onnx"
     try:
         import onnx
     except ImportError as error:
         raise ImportError("making an encoder graph needs onnx: pip install rapidchunk[cpu]") from error
-    graph = build(config, read_safetensors(path), pooling=pooling, precision=precision)
+    graph = build(config, read_safetensors(path), pooling=pooling, precision=precision, packed=packed)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))

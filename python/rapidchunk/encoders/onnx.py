@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rapidchunk import models
-from rapidchunk.encoders import export, openvino
-from rapidchunk.encoders.batches import merge, plan, windows
+from rapidchunk.encoders import cuda, export, openvino
+from rapidchunk.encoders.batches import Windows, merge, plan, windows
 from rapidchunk.encoders.protocol import Progress, Vectors, finish, text_list
+from rapidchunk.encoders.signature import Signature
 from rapidchunk.encoders.tokens import ModelTokenizer
 
 __all__ = ["OnnxEncoder"]
@@ -28,16 +29,12 @@ __all__ = ["OnnxEncoder"]
 logger = logging.getLogger("rapidchunk")
 
 Array = NDArray[Any]
-_TYPES = {
-    "tensor(int32)": np.int32,
-    "tensor(int64)": np.int64,
-    "tensor(float)": np.float32,
-    "tensor(float16)": np.float16,
-}
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "lengths")
 #: Padded tokens in a batch when the caller does not say. It bounds the memory (about 30 MB for all-MiniLM-L6-v2); the
 #: throughput of one core does not rise beyond a few hundred tokens, many cores want a few thousand.
 _BATCH_TOKENS = 4096
+#: Characters of texts that are tokenised while a CUDA device encodes those before: about a million tokens, a tenth of a
+#: second of a large card.
+_PART_CHARACTERS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ class OnnxEncoder:
         max_length: int | None = None,
         max_batch_tokens: int | None = None,
         batch_size: int | None = None,
-        precision: str = "fp32",
+        precision: str | None = None,
         runtime: str | None = None,
         threads: int | None = None,
         io_binding: bool = True,
@@ -134,16 +131,19 @@ class OnnxEncoder:
                 commit) and `sha256` (of its model.safetensors).
             tokenizer: a tokenizers.Tokenizer, a transformers fast tokenizer or a path; default tokenizer.json
                 beside the model.
-            device: "cpu"; "cuda", which raises when it cannot be had; "auto", CUDA where it works, else the CPU.
+            device: "cpu"; "cuda" or "cuda:1", which raises when it cannot be had; "auto", "cuda" where it works, else the
+                CPU, which the log says once. One encoder uses one device: for several, a process each.
             pooling: "mean", "cls" or "last"; default from the model's configuration.
             prefix, query_prefix: put before every text by `encode` and `encode_query`; default from the model's
                 configuration. A text that is split has it in its first part.
             max_length: tokens of a window, special tokens included; default from the model's configuration.
-            max_batch_tokens: windows in a batch times the longest of them; default 4096.
+            max_batch_tokens: windows in a batch times the longest of them; default 4096, and 65536 on CUDA, where a
+                packed graph counts the tokens alone.
             batch_size: windows in a batch; default unlimited.
-            precision: "fp32"; "int8" for weights stored as int8 (own graphs only; a quarter of the file, the speed of fp32);
-                "bf16", in OpenVINO on CPUs that compute with it; "fast", the fastest of these that this machine has and that
-                does not depend on the batch.
+            precision: "fp32"; "fp16", on CUDA; "int8" for weights stored as int8 (own graphs only; a quarter of the file, the
+                speed of fp32); "bf16", in OpenVINO on CPUs that compute with it; "fast", the fastest of these that this
+                machine has and that does not depend on the batch; default "fp16" on CUDA, else "fp32". An .onnx file keeps its
+                own on CUDA.
             runtime: "onnxruntime"; "openvino", on the CPU; default OpenVINO where the precision asks for it, else ONNX Runtime.
             threads: of the runtime; default all cores that this process may use.
             normalize: False leaves the vectors as long as pooling gives them.
@@ -152,8 +152,9 @@ class OnnxEncoder:
         Raises:
             ValueError: a bad argument or an unsupported model; the message names the argument.
             ModelError: the model could not be fetched.
-            ImportError: onnxruntime (or openvino) is missing.
+            ImportError: onnxruntime (or openvino, or CuPy for `device="cuda"`) is missing.
             RuntimeError: `device="cuda"` and CUDA cannot be used, or "bf16" and the CPU does not have it; the message says why.
+                What only the driver knows comes with the first use.
         """
         self._arguments = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         for name, value in (
@@ -164,21 +165,24 @@ class OnnxEncoder:
         ):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ValueError(f"{name} must be a positive int, got {value!r}")
-        if device not in ("auto", "cpu", "cuda"):
-            raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
+        self._device, self._device_index = cuda.parse(device)
         if pooling not in (None, *export.POOLINGS):
             raise ValueError(f"pooling must be one of {', '.join(export.POOLINGS)}, got {pooling!r}")
-        self.runtime, self.precision = openvino.choose(runtime, precision, device)
-        if device == "cuda":
-            _require_cuda()
+        self.runtime, self.precision = openvino.choose(runtime, precision, self._device)
+        self._precision = precision
+        if self._device == "cuda":
+            _onnxruntime()
+            try:
+                cuda.require()
+            except (ImportError, RuntimeError) as error:
+                raise type(error)(f"device {device!r}: {error}") from error
         elif self.runtime == "onnxruntime":
             _onnxruntime()
         self.name = f"OnnxEncoder({os.fspath(model)})"
-        self._device = device
         self._threads = threads
         self._io_binding = io_binding and self.runtime == "onnxruntime"
         self._normalize = normalize
-        self._max_batch_tokens = max_batch_tokens or _BATCH_TOKENS
+        self._max_batch_tokens = max_batch_tokens
         self._batch_size = batch_size
         self._weights_sha256: str | None = None
         self._locate(model, revision, sha256)
@@ -202,7 +206,7 @@ class OnnxEncoder:
         if self.max_length <= self._special:
             raise ValueError(f"max_length must be more than the {self._special} special tokens, got {self.max_length}")
         self._dimension: int | None = config.model.get("hidden_size", config.model.get("dim"))
-        self._run: _Run | None = None
+        self._run: _Run | cuda.CudaRun | None = None
         self._lock = threading.Lock()
         _live.add(self)
 
@@ -233,8 +237,10 @@ class OnnxEncoder:
             known = models.parse(os.fspath(model), revision, sha256)
             self._folder = models.get(os.fspath(model), revision=revision, sha256=sha256)
             self._weights_sha256 = known.weights_sha256
-        if self._graph is not None and self.precision == "int8":
-            raise ValueError("precision 'int8' is for models whose graph is made here, not for a ready .onnx file")
+        if self._graph is not None and self._precision in ("int8", "fp16"):
+            raise ValueError(
+                f"precision {self._precision!r} is for models whose graph is made here, not for a ready .onnx file"
+            )
 
     @property
     def dimension(self) -> int | None:
@@ -256,32 +262,75 @@ class OnnxEncoder:
             TypeError: `texts` is not a sequence of str.
             ValueError: the model gave a vector that is not finite; the message names the index of the text.
         """
-        return self._encode(texts, self._prefix, progress, report)
+        vectors: Vectors = self._encode(texts, self._prefix, progress, report)
+        return vectors
 
     def encode_query(
         self, texts: Sequence[str], *, progress: Progress | None = None, report: dict[str, Any] | None = None
     ) -> Vectors:
         """As `encode`, with the prefix that the model wants before questions."""
-        return self._encode(texts, self._query_prefix, progress, report)
+        vectors: Vectors = self._encode(texts, self._query_prefix, progress, report)
+        return vectors
+
+    def encode_on_device(
+        self, texts: Sequence[str], *, progress: Progress | None = None, report: dict[str, Any] | None = None
+    ) -> Any:
+        """As `encode`, but leaves the vectors where they are made: on CUDA a CuPy array, which other libraries read
+        through DLPack."""
+        return self._encode(texts, self._prefix, progress, report, on_device=True)
 
     def _encode(
-        self, texts: Sequence[str], prefix: str, progress: Progress | None, report: dict[str, Any] | None
-    ) -> Vectors:
+        self,
+        texts: Sequence[str],
+        prefix: str,
+        progress: Progress | None,
+        report: dict[str, Any] | None,
+        on_device: bool = False,
+    ) -> Any:
         texts = text_list(texts)
-        filled = [index for index, text in enumerate(texts) if text.strip()]
-        ids, offsets = self._tokenizer.ids_of([prefix + texts[index] for index in filled])
+        split: list[int] = []
+        if report is not None:
+            report["split"] = split
+        if self._device == "cpu" and not any(text.strip() for text in texts):
+            return np.zeros((len(texts), self._dimension or 0), np.float32)
+        run = self._running()
+        if isinstance(run, _Run):
+            return self._on_cpu(run, self._windows(texts, prefix, split, 0), progress)
+        vectors = run.encode(self._parts(texts, prefix, split, progress), len(texts))
+        self._dimension = run.dimension
+        if (bad := run.first_not_finite(vectors)) is not None:
+            raise ValueError(f"encoder {self.name} gave a vector that is not finite for the text at index {bad}")
+        return vectors if on_device else run.to_host(vectors)
+
+    def _windows(self, texts: list[str], prefix: str, split: list[int], index: int) -> Windows:
+        """Tokenises; adds to `split` the indexes of the texts with several windows, the first text being number `index`."""
+        filled = [number for number, text in enumerate(texts) if text.strip()]
+        ids, offsets = self._tokenizer.ids_of([prefix + texts[number] for number in filled])
         text, start, end = windows(offsets, self.max_length - self._special)
         text = np.asarray(filled, np.int64)[text]
         lengths = end - start + self._special
         if not lengths.all():  # a text without tokens, and a model without special tokens
             text, start, end, lengths = (array[lengths > 0] for array in (text, start, end, lengths))
-        left = np.bincount(text, minlength=len(texts))
-        if report is not None:
-            report["split"] = np.flatnonzero(left > 1).tolist()
-        if not len(text):
-            return np.zeros((len(texts), self._dimension or 0), np.float32)
+        split.extend((np.flatnonzero(np.bincount(text, minlength=len(texts)) > 1) + index).tolist())
+        return Windows(ids, text, start, end, lengths, len(texts))
+
+    def _parts(self, texts: list[str], prefix: str, split: list[int], progress: Progress | None) -> Iterator[Windows]:
+        """The texts in parts of bounded size, tokenised one by one as they are taken."""
+        first = 0
+        while first < len(texts):
+            last, characters = first, 0
+            while last < len(texts) and (last == first or characters + len(texts[last]) <= _PART_CHARACTERS):
+                characters += len(texts[last])
+                last += 1
+            yield self._windows(texts[first:last], prefix, split, first)
+            first = last
+            if progress:
+                progress(first, len(texts))
+
+    def _on_cpu(self, run: _Run, texts: Windows, progress: Progress | None) -> Vectors:
+        ids, text, start, end, lengths, count = texts
         order = np.argsort(-lengths, kind="stable")
-        run = self._running()
+        left = np.bincount(text, minlength=count)
         done = int((left == 0).sum())
         vectors: Vectors | None = None
         for first, last, rows in run.batches(self, ids, start[order], end[order], lengths[order]):
@@ -292,12 +341,13 @@ class OnnxEncoder:
                 owners = text[order[first:last]]
                 np.subtract.at(left, owners, 1)
                 done += int((left[np.unique(owners)] == 0).sum())
-                progress(done, len(texts))
-        assert vectors is not None
+                progress(done, count)
+        if vectors is None:
+            return np.zeros((count, self._dimension or 0), np.float32)
         self._dimension = vectors.shape[1]
-        return finish(merge(vectors, text, end - start, len(texts)), self.name, self._normalize)
+        return finish(merge(vectors, text, end - start, count), self.name, self._normalize)
 
-    def _running(self) -> _Run:
+    def _running(self) -> _Run | cuda.CudaRun:
         run = self._run
         if run is None:
             with self._lock:
@@ -306,45 +356,67 @@ class OnnxEncoder:
                     run = self._run = self._start()
         return run
 
-    def _start(self) -> _Run:
-        stored = "int8" if self.precision == "int8" else "fp32"
-        path = self._graph or export.export(
-            self._folder, pooling=self.pooling, precision=stored, weights_sha256=self._weights_sha256
-        )
+    def _start(self) -> _Run | cuda.CudaRun:
+        if self._device != "cpu" and self.runtime == "onnxruntime":
+            try:
+                return self._start_cuda()
+            except (ImportError, RuntimeError) as error:
+                if self._device == "cuda":
+                    raise type(error)(f"device 'cuda:{self._device_index}': {error}") from error
+                logger.info("device 'auto': encoding on the CPU: %s", error)
+                if self.precision == "fp16":
+                    raise ValueError(f"precision 'fp16' is for CUDA devices, and there is none: {error}") from error
+        path = self._graph or self._export("int8" if self.precision == "int8" else "fp32", packed=False)
         # The cores of this process, not of the machine: the runtimes' own defaults ignore affinity.
         threads = self._threads or len(os.sched_getaffinity(0))
         if self.runtime == "openvino":
             session: Any = openvino.Session(path, self.precision, threads)
         else:
-            session = _session(path, self._device, threads)
+            session = _session(path, threads)
         return _Run(session, self._pooling_given)
+
+    def _start_cuda(self) -> cuda.CudaRun:
+        device = cuda.open_device(self._device_index)
+        precision = "fp16" if self._precision in (None, "fast") else self._precision
+        path, packed = self._graph, False
+        if path is None:
+            packed = export.packs(json.loads((self._folder / "config.json").read_text("utf-8")))
+            path = self._export(precision, packed=packed)
+        with device.cupy.cuda.Device(device.index):
+            stream = device.cupy.cuda.Stream(non_blocking=True)
+            run = cuda.CudaRun(
+                device,
+                cuda.open_session(device, path, stream, strict=packed),
+                stream,
+                self._tokenizer,
+                pooling=self.pooling,
+                by_tokens=self._pooling_given,
+                normalize=self._normalize,
+                max_length=self.max_length,
+                max_batch_tokens=self._max_batch_tokens,
+                batch_size=self._batch_size,
+            )
+        self.precision = precision
+        return run
+
+    def _export(self, precision: str, *, packed: bool) -> Path:
+        return export.export(
+            self._folder,
+            pooling=self.pooling,
+            precision=precision,
+            packed=packed,
+            weights_sha256=self._weights_sha256,
+        )
 
 
 class _Run:
-    """A session with its inputs and the output that we take."""
+    """A session on the CPU."""
 
     def __init__(self, session: Any, by_tokens: bool) -> None:
         self.session = session
-        self.inputs: dict[str, Any] = {}
-        for value in session.get_inputs():
-            if value.name not in _INPUTS or value.type not in _TYPES:
-                raise ValueError(f"model has the input {value.name} ({value.type}), which is not supported")
-            self.inputs[value.name] = _TYPES[value.type]
-        outputs = {value.name: value for value in session.get_outputs() if value.type in _TYPES}
-        token_level = [value for value in outputs.values() if len(value.shape) == 3]
-        text_level = [value for value in outputs.values() if len(value.shape) == 2]
-        if "pooled" in outputs and "lengths" in self.inputs:  # a graph of our exporter
-            chosen = outputs["pooled"]
-        elif "sentence_embedding" in outputs and not (by_tokens and token_level):
-            chosen = outputs["sentence_embedding"]
-        elif token_level or text_level:
-            chosen = (token_level or text_level)[0]
-        else:
-            raise ValueError(f"model has no output of floats for tokens or texts, only {', '.join(outputs)}")
-        self.output: str = chosen.name
-        self.output_type = _TYPES[chosen.type]
-        self.rank = len(chosen.shape)
-        self.dimension: int | None = chosen.shape[-1] if isinstance(chosen.shape[-1], int) else None
+        signature = Signature.of(session, by_tokens)
+        self.inputs, self.output, self.output_type = signature.inputs, signature.output, signature.dtype
+        self.rank, self.dimension = signature.rank, signature.dimension
 
     def batches(
         self, encoder: OnnxEncoder, ids: Array, start: Array, end: Array, lengths: Array
@@ -354,7 +426,7 @@ class _Run:
         The arrays that ONNX Runtime reads are reused from batch to batch and belong to this call alone; the vectors are
         only valid until the next batch.
         """
-        ranges = plan(lengths, encoder._max_batch_tokens, encoder._batch_size)
+        ranges = plan(lengths, encoder._max_batch_tokens or _BATCH_TOKENS, encoder._batch_size)
         most = max((last - first) * int(lengths[first]) for first, last in ranges)
         buffers = {name: np.zeros(most, dtype) for name, dtype in self.inputs.items()}
         result = np.empty(0, self.output_type)
@@ -428,49 +500,14 @@ def _onnxruntime() -> Any:
     return onnxruntime
 
 
-def _require_cuda() -> None:
-    providers = _onnxruntime().get_available_providers()
-    if "CUDAExecutionProvider" not in providers:
-        raise RuntimeError(
-            f"device 'cuda': the installed onnxruntime has no CUDA (it has {', '.join(providers)}); install "
-            "onnxruntime-gpu in its place: pip install rapidchunk[gpu]"
-        )
-
-
-def _session(path: Path, device: str, threads: int) -> Any:
+def _session(path: Path, threads: int) -> Any:
     ort = _onnxruntime()
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     # Memory plans are kept for every input shape, and here every batch has its own.
     options.enable_mem_pattern = False
-    if device != "cpu" and "CUDAExecutionProvider" in ort.get_available_providers():
-        if hasattr(ort, "preload_dlls"):  # CUDA and cuDNN from pip packages
-            ort.preload_dlls()
-        cause = ""
-        try:
-            session = ort.InferenceSession(str(path), options, providers=["CUDAExecutionProvider"])
-            if session.get_providers()[0] == "CUDAExecutionProvider":
-                session.disable_fallback()
-                return session
-        except Exception as error:  # whatever the driver says
-            cause = str(error)
-        cause = cause or _cuda_library_error(ort) or "ONNX Runtime left it out without a reason"
-        if device == "cuda":
-            raise RuntimeError(f"device 'cuda': CUDA cannot be used: {cause}")
-        logger.info("device 'auto': encoding on the CPU, CUDA cannot be used: %s", cause)
-    elif device == "auto":
-        logger.info("device 'auto': encoding on the CPU, the installed onnxruntime has no CUDA")
     return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def _cuda_library_error(ort: Any) -> str:
-    """Why the CUDA part of ONNX Runtime does not load, which ONNX Runtime only logs."""
-    try:
-        ctypes.CDLL(str(Path(ort.__file__).parent / "capi" / "libonnxruntime_providers_cuda.so"))
-    except OSError as error:
-        return str(error)
-    return ""
 
 
 def _rebuild(arguments: dict[str, Any]) -> OnnxEncoder:

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 __all__ = ["RUNTIMES", "Session", "choose"]
 
 RUNTIMES = ("onnxruntime", "openvino")
-PRECISIONS = ("fp32", "int8", "bf16", "fast")
+PRECISIONS = ("fp32", "fp16", "int8", "bf16", "fast")
 
 
-def choose(runtime: str | None, precision: str, device: str) -> tuple[str, str]:
+def choose(runtime: str | None, precision: str | None, device: str) -> tuple[str, str]:
     """The runtime and the precision for what a caller asks for.
 
     "fast" is the fastest that does not depend on the batch: bfloat16 in OpenVINO where the CPU computes with it (AMX or
-    AVX512-BF16), else float32 in OpenVINO, else (OpenVINO is missing, or CUDA is there) float32 in ONNX Runtime.
+    AVX512-BF16), else float32 in OpenVINO, else (OpenVINO is missing, or CUDA is there) in ONNX Runtime float32 or, on CUDA,
+    float16, which is also the default there.
 
     Raises:
         ValueError: a bad argument, or arguments that exclude each other; the message names one.
@@ -30,12 +31,18 @@ def choose(runtime: str | None, precision: str, device: str) -> tuple[str, str]:
     """
     if runtime not in (None, *RUNTIMES):
         raise ValueError(f"runtime must be one of {', '.join(RUNTIMES)}, got {runtime!r}")
-    if precision not in PRECISIONS:
+    if precision not in (None, *PRECISIONS):
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if precision is None:
+        precision = "fp16" if device == "cuda" else "fp32"
+    if precision == "fp16" and (device == "cpu" or runtime == "openvino"):
+        raise ValueError("precision 'fp16' is for CUDA devices")
     if precision == "fast":
         if runtime is None:
             runtime = "onnxruntime" if _cuda_wanted(device) or not _installed("openvino") else "openvino"
-        return runtime, "bf16" if runtime == "openvino" and _has_bfloat16() else "fp32"
+        if runtime == "openvino":
+            return runtime, "bf16" if _has_bfloat16() else "fp32"
+        return runtime, "fp16" if device == "cuda" else "fp32"
     if precision == "bf16" and runtime is None:
         runtime = "openvino"
     if precision == "bf16" and runtime == "onnxruntime":
