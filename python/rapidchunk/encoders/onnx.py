@@ -329,6 +329,8 @@ class OnnxEncoder:
 
     def _on_cpu(self, run: _Run, texts: Windows, progress: Progress | None) -> Vectors:
         ids, text, start, end, lengths, count = texts
+        if not len(text):
+            return np.zeros((count, self._dimension or 0), np.float32)
         order = np.argsort(-lengths, kind="stable")
         left = np.bincount(text, minlength=count)
         done = int((left == 0).sum())
@@ -342,8 +344,7 @@ class OnnxEncoder:
                 np.subtract.at(left, owners, 1)
                 done += int((left[np.unique(owners)] == 0).sum())
                 progress(done, count)
-        if vectors is None:
-            return np.zeros((count, self._dimension or 0), np.float32)
+        assert vectors is not None
         self._dimension = vectors.shape[1]
         return finish(merge(vectors, text, end - start, count), self.name, self._normalize)
 
