@@ -102,7 +102,9 @@ def test_fork(folder):
         ({"precision": "fast"}, True, True, ("openvino", "bf16")),
         ({"precision": "fast"}, True, False, ("openvino", "fp32")),
         ({"precision": "fast"}, False, False, ("onnxruntime", "fp32")),
-        ({"precision": "fast", "device": "cuda"}, True, True, ("onnxruntime", "fp32")),
+        ({"precision": "fast", "device": "cuda"}, True, True, ("onnxruntime", "fp16")),
+        ({"precision": None, "device": "cuda"}, True, True, ("onnxruntime", "fp16")),
+        ({"precision": None, "device": "auto"}, True, True, ("onnxruntime", "fp32")),
         ({"precision": "fast", "runtime": "onnxruntime"}, True, True, ("onnxruntime", "fp32")),
         ({"precision": "bf16"}, True, True, ("openvino", "bf16")),
         ({"runtime": "openvino"}, True, True, ("openvino", "fp32")),
@@ -122,6 +124,7 @@ def test_choice(monkeypatch, options, there, bfloat16, chosen):
         ({"precision": "fp8"}, ValueError, "precision"),
         ({"precision": "bf16", "runtime": "onnxruntime"}, ValueError, "bf16"),
         ({"runtime": "openvino", "device": "cuda"}, ValueError, "cuda"),
+        ({"precision": "fp16", "runtime": "openvino"}, ValueError, "fp16"),
         ({"precision": "bf16"}, RuntimeError, "bfloat16"),
     ],
 )
