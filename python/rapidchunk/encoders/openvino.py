@@ -33,6 +33,8 @@ def choose(runtime: str | None, precision: str | None, device: str) -> tuple[str
         raise ValueError(f"runtime must be one of {', '.join(RUNTIMES)}, got {runtime!r}")
     if precision not in (None, *PRECISIONS):
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if device == "cuda" and (runtime == "openvino" or precision == "bf16"):
+        raise ValueError("runtime 'openvino' has no device 'cuda'")
     if precision is None:
         precision = "fp16" if device == "cuda" else "fp32"
     if precision == "fp16" and (device == "cpu" or runtime == "openvino"):
@@ -47,8 +49,6 @@ def choose(runtime: str | None, precision: str | None, device: str) -> tuple[str
         runtime = "openvino"
     if precision == "bf16" and runtime == "onnxruntime":
         raise ValueError("precision 'bf16' needs runtime 'openvino'")
-    if runtime == "openvino" and device == "cuda":
-        raise ValueError("runtime 'openvino' has no device 'cuda'")
     if precision == "bf16" and not _has_bfloat16():
         raise RuntimeError("precision 'bf16': this CPU does not compute with bfloat16 ('fast' takes the best it has)")
     if runtime == "openvino":
