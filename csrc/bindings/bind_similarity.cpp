@@ -2,6 +2,7 @@
 #include "bindings/float_rows.h"
 #include "bindings/threads_arg.h"
 #include "core/offsets.h"
+#include "similarity/scores.h"
 #include "similarity/similarity.h"
 
 namespace rc {
@@ -23,11 +24,35 @@ py::array_t<int32_t> bind_adjacent_similarity(const py::array& vectors, const py
   return out;
 }
 
+py::array_t<float> bind_chunk_scores(const py::array& vectors, const py::array& query, const py::array& start,
+                                     const py::array& end, float share, const Threads& threads) {
+  const FloatRows rows = float_rows(vectors, "vectors");
+  const auto q = view<float>(query, "query");
+  const auto from = view<int64_t>(start, "start"), to = view<int64_t>(end, "end");
+  const int workers = thread_count(threads);
+  check(q.rows == rows.columns, "query", "must have as many entries as a vector");
+  check(from.rows == to.rows, "end", "must have as many entries as start");
+  for (int64_t c = 0; c < from.rows; c++) {
+    check(from[c] >= 0 && from[c] <= to[c], "start", "must be from 0 to end");
+    check(to[c] <= rows.rows, "end", "must not be beyond the vectors");
+  }
+  py::array_t<float> out(from.rows);
+  {
+    float* data = out.mutable_data();
+    py::gil_scoped_release release;
+    chunk_scores({rows.data, rows.half, rows.rows, rows.columns, q.data, from.data, to.data, from.rows, share}, data,
+                 workers);
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_similarity(py::module_& m) {
   using py::arg;
   m.def("adjacent_similarity", &bind_adjacent_similarity, arg("vectors"), arg("doc_offsets"), arg("block") = 1,
+        arg("threads") = py::none());
+  m.def("chunk_scores", &bind_chunk_scores, arg("vectors"), arg("query"), arg("start"), arg("end"), arg("share") = 0.5f,
         arg("threads") = py::none());
 }
 

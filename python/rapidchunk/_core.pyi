@@ -140,6 +140,14 @@ def adjacent_similarity(
     block: int = 1,
     threads: int | None = None,
 ) -> NDArray[np.int32]: ...
+def chunk_scores(
+    vectors: NDArray[np.float32] | NDArray[np.float16],
+    query: NDArray[np.float32],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    share: float = 0.5,
+    threads: int | None = None,
+) -> NDArray[np.float32]: ...
 
 # boundaries
 def boundary_candidates(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from rapidchunk import _core
+from rapidchunk import vectors as chunk_vectors
+from rapidchunk.vectors import SentenceVectors
 
 if TYPE_CHECKING:
     import pandas
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "ChunkStream", "Chunks"]
 
+#: Keys of the schema metadata of `Chunks.to_arrow`: the settings, and whether documents have ids of the caller's.
+SETTINGS_KEY, IDS_KEY = "rapidchunk.settings", "rapidchunk.ids"
 COLUMNS = ("document", "start", "end", "byte_start", "byte_end", "tokens")
 
 
@@ -93,6 +97,7 @@ class Chunks:
         tokens: int64 [n], tokens of the chunk's text alone, special tokens included.
         index: int64 [n], the chunk's number in its document.
         vectors: float32 [n, dim] or None.
+        sentence_vectors: the vectors of the chunks' sentences (`rapidchunk.vectors.SentenceVectors`) or None.
         extra: further columns by name, each of length n.
         report: counts of what was noteworthy (``split_sentences``: sentences longer than the maximum or the encoder's
             window, cut into parts).
@@ -111,6 +116,7 @@ class Chunks:
         report: Mapping[str, int] | None = None,
         settings: str = "",
         metadata: Sequence[Mapping[str, Any]] | None = None,
+        sentence_vectors: SentenceVectors | None = None,
     ) -> None:
         self._source = source
         self._columns = {name: np.ascontiguousarray(columns[name], np.int64) for name in COLUMNS}
@@ -121,6 +127,7 @@ class Chunks:
         self.report: dict[str, int] = dict(report or {})
         self.settings = settings
         self.metadata = metadata
+        self.sentence_vectors = sentence_vectors
 
     document = property(lambda self: self._columns["document"])
     start = property(lambda self: self._columns["start"])
@@ -297,15 +304,24 @@ class Chunks:
             report=self.report,
             settings=self.settings,
             metadata=self.metadata,
+            sentence_vectors=None if self.sentence_vectors is None else self.sentence_vectors[item],
         )
 
-    def replace(self, *, vectors: np.ndarray | None = None, **extra: Sequence[Any] | np.ndarray) -> Chunks:
+    def replace(
+        self,
+        *,
+        vectors: np.ndarray | None = None,
+        sentence_vectors: SentenceVectors | None = None,
+        **extra: Sequence[Any] | np.ndarray,
+    ) -> Chunks:
         """The same chunks with other vectors or further columns.
 
         Raises:
             ValueError: a column's length is not the number of chunks.
         """
-        given: dict[str, Any] = {**extra, **({} if vectors is None else {"vectors": vectors})}
+        given: dict[str, Any] = {**extra}
+        given |= {} if vectors is None else {"vectors": vectors}
+        given |= {} if sentence_vectors is None else {"sentence_vectors": sentence_vectors}
         for name, column in given.items():
             if len(column) != len(self):
                 raise ValueError(f"{name} has {len(column)} rows for {len(self)} chunks")
@@ -318,14 +334,66 @@ class Chunks:
             report=self.report,
             settings=self.settings,
             metadata=self.metadata,
+            sentence_vectors=self.sentence_vectors if sentence_vectors is None else sentence_vectors,
         )
 
-    def encode(self, encoder: Any, **options: Any) -> Chunks:
-        """The same chunks with a vector for each, encoded from the chunk's context or text. See
-        `rapidchunk.encoders.as_encoder`."""
+    def encode(
+        self,
+        encoder: Any,
+        *,
+        vectors: str = "reencode",
+        sentence_vectors: bool = False,
+        language: str | None = None,
+        **options: Any,
+    ) -> Chunks:
+        """The same chunks with a vector for each.
+
+        Args:
+            encoder: see `rapidchunk.encoders.as_encoder`.
+            vectors: "reencode": encode each chunk's context or text; "mean": the mean of the vectors of its sentences, weighted
+                by their lengths; "late": the mean of the token vectors within its span, by an encoder that has read the
+                document (`encode_tokens`, as `OnnxEncoder` has; overlapping windows where the document is longer than the
+                model's window).
+            sentence_vectors: keep the vectors of the sentences too, for `score`. With "mean" they cost nothing more.
+            language: of the sentence rules; see `rapidchunk.sentence_spans`.
+            options: `progress` and `report` of `Encoder.encode`.
+
+        Raises:
+            ValueError: `vectors` is none of these, or the encoder cannot do "late".
+        """
         from rapidchunk.encoders import as_encoder
 
-        return self.replace(vectors=as_encoder(encoder).encode(self.contexts(), **options))
+        if vectors not in chunk_vectors.METHODS:
+            raise ValueError(f"vectors must be one of {', '.join(map(repr, chunk_vectors.METHODS))}, not {vectors!r}")
+        encoder = as_encoder(encoder)
+        kept = None
+        if vectors == "late":
+            found = chunk_vectors.late(self, encoder)
+        elif vectors == "reencode":
+            found = encoder.encode(self.contexts(), **options)
+        if vectors == "mean" or sentence_vectors:
+            kept, lengths = chunk_vectors.of_sentences(self, encoder, language, **options)
+            found = chunk_vectors.mean(kept, lengths) if vectors == "mean" else found
+        encoded = self.replace(vectors=found)
+        encoded.sentence_vectors = kept if sentence_vectors else None  # never those of another encoder
+        return encoded
+
+    def score(self, query: Any) -> np.ndarray:
+        """How well each chunk answers a query: the largest cosine of its sentences with the query plus half their mean.
+
+        Where there are no sentence vectors at all, the cosine of the chunk's vector. A chunk that lacks them among others that
+        have them counts as one sentence with the chunk's vector.
+
+        Args:
+            query: float32 [dim]: ``encoder.encode([question])[0]``, or `encode_query` where the encoder has it.
+
+        Returns:
+            float32 [n]. ``chunks[np.argsort(-chunks.score(query), kind="stable")[:5]]`` are the five best.
+
+        Raises:
+            ValueError: there are no vectors, or those of another dimension; one is not finite.
+        """
+        return chunk_vectors.scores(self, query)
 
     def pool_tokens(
         self, vectors: Sequence[np.ndarray], spans: Sequence[np.ndarray], *, normalize: bool = True
@@ -345,30 +413,19 @@ class Chunks:
             ValueError: the numbers of documents, or of a document's vectors and tokens, differ, or a document with chunks
                 has no tokens.
         """
-        from rapidchunk.kernels import cpu as kernels
-
         for name, given in (("vectors", vectors), ("spans", spans)):
             if len(given) != self.documents:
                 raise ValueError(f"{name} has {len(given)} entries for {self.documents} documents")
-        first, last = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
-        base = 0
+        parts = []
         for document, (rows, places) in enumerate(zip(vectors, spans)):
-            if len(rows) != len(places):
-                raise ValueError(
-                    f"vectors: document {document} has {len(rows)} token vectors for a count of {len(places)} tokens"
-                )
             low, high = np.searchsorted(self.document, [document, document + 1])
-            if high > low and not len(rows):
-                raise ValueError(f"vectors: document {document} has chunks but no token vectors")
-            starts = np.asarray(places, np.int64).reshape(-1, 2)[:, 0]
-            begin = np.searchsorted(starts, self.start[low:high])
-            end = np.searchsorted(starts, self.end[low:high])
-            begin = np.where(begin == end, np.maximum(begin - 1, 0), begin)
-            first[low:high], last[low:high] = base + begin, base + np.maximum(end, begin + 1)
-            base += len(rows)
-        flat = np.concatenate([np.asarray(rows) for rows in vectors]) if len(vectors) else np.empty((0, 1), np.float32)
-        flat = np.ascontiguousarray(flat, flat.dtype if flat.dtype == np.float16 else np.float32)
-        return self.replace(vectors=kernels.pool_spans(flat, first, last, None, normalize))
+            name = self.document_id(document)
+            if high > low and not len(rows) and not len(places):
+                raise ValueError(f"vectors: document {name!r} has chunks but no token vectors")
+            start, end = self.start[low:high], self.end[low:high]
+            parts.append(chunk_vectors.pooled(np.asarray(rows), places, start, end, name, normalize))
+        filled = [part for part in parts if len(part)] or [np.empty((0, 1), np.float32)]
+        return self.replace(vectors=np.concatenate(filled))
 
     def with_pages(self, separator: str = "\f") -> Chunks:
         """Adds the columns page_start and page_end (from 1), counting the separators in the document's text.
@@ -414,7 +471,8 @@ class Chunks:
 
     def to_arrow(self) -> pyarrow.Table:
         """A table of document (id or number), index, start, end, byte_start, byte_end, tokens, text, the further columns, the
-        documents' metadata and vector (a fixed-size list of float32), if there are vectors."""
+        documents' metadata, vector (a fixed-size list of float32) and sentence_vectors (a list of such lists), if there are
+        vectors. `from_arrow` reads it."""
         pa = _pyarrow()
         numbers = self.document
         columns: dict[str, Any] = {
@@ -425,12 +483,81 @@ class Chunks:
         }
         for name, column in self.extra.items():
             columns[name] = pa.array(column)
-        for name, values in self._metadata_columns({*columns, "vector"}).items():
+        for name, values in self._metadata_columns({*columns, "vector", "sentence_vectors"}).items():
             columns[name] = pa.array(values)
+
+        def lists(rows: np.ndarray) -> Any:
+            return pa.FixedSizeListArray.from_arrays(
+                pa.array(np.ascontiguousarray(rows, np.float32).ravel()), rows.shape[1]
+            )
+
         if self.vectors is not None:
-            flat = pa.array(np.ascontiguousarray(self.vectors, np.float32).ravel())
-            columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1])
-        return pa.table(columns)
+            columns["vector"] = lists(self.vectors)
+        if self.sentence_vectors is not None:
+            flat, offsets = self.sentence_vectors.flat()
+            columns["sentence_vectors"] = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists(flat))
+        table = pa.table(columns)
+        return table.replace_schema_metadata({SETTINGS_KEY: self.settings, IDS_KEY: str(self.ids is not None)})
+
+    @classmethod
+    def from_arrow(cls, table: Any, texts: Sequence[str] | None = None) -> Chunks:
+        """Chunks from a table of `to_arrow`, wherever it has been meanwhile (Parquet, another process), or of
+        ``rapidchunk index``.
+
+        Args:
+            table: a pyarrow.Table, or anything with the Arrow PyCapsule interface.
+            texts: the documents' texts, in the order of their ids' first rows (or of their numbers). By default documents are
+                put together from their chunks, with spaces where no chunk is.
+
+        Raises:
+            ValueError: a column of `to_arrow` is missing, or `texts` are not as many as the documents.
+        """
+        pa = _pyarrow()
+        table = table if isinstance(table, pa.Table) else pa.table(table)
+        for name in (*COLUMNS, "text"):
+            if name not in table.column_names:
+                raise ValueError(f"table has no column {name}")
+        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        given = table["document"].to_pylist()
+        if about.get(IDS_KEY) == "False":
+            ids, numbers = None, np.array(given, np.int64)
+            documents = int(numbers.max(initial=-1)) + 1
+        else:
+            first = {name: number for number, name in enumerate(dict.fromkeys(given))}
+            ids, numbers = list(first), np.array([first[name] for name in given], np.int64)
+            documents = len(ids)
+        if texts is not None and len(texts) < documents:
+            raise ValueError(f"texts has {len(texts)} entries for {documents} documents")
+        columns = {"document": numbers, **{name: table[name].to_numpy() for name in COLUMNS[1:]}}
+        if "index" in table.column_names:
+            columns["index"] = table["index"].to_numpy()
+        own = {*columns, "text", "vector", "sentence_vectors"}
+        extra: dict[str, Any] = {}
+        for name in table.column_names:
+            if name not in own:
+                plain = pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type)
+                column = table[name]
+                extra[name] = column.to_numpy() if plain and not column.null_count else column.to_pylist()
+
+        def rows(column: Any) -> np.ndarray:
+            return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(-1, column.type.list_size)
+
+        def whole(name: str) -> Any:
+            column = table[name].combine_chunks()
+            return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+        vectors = sentences = None
+        if "vector" in table.column_names and len(table):
+            vectors = rows(whole("vector"))
+        if "sentence_vectors" in table.column_names and len(table):
+            lists = whole("sentence_vectors")
+            offsets = lists.offsets.to_numpy()
+            sentences = SentenceVectors(rows(lists.values), offsets[:-1], offsets[1:])
+        source = _rebuilt(numbers, columns["start"], table["text"].to_pylist(), documents) if texts is None else texts
+        return cls(
+            source, columns, ids=ids, vectors=vectors, extra=extra, settings=about.get(SETTINGS_KEY, ""),
+            sentence_vectors=sentences,
+        )  # fmt: skip
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -449,10 +576,12 @@ class Chunks:
                 **{name: list(column) for name, column in self.extra.items()},
             }
         )
-        for name, values in self._metadata_columns({*frame.columns, "vector"}).items():
+        for name, values in self._metadata_columns({*frame.columns, "vector", "sentence_vectors"}).items():
             frame[name] = values
         if self.vectors is not None:
             frame["vector"] = list(self.vectors)
+        if self.sentence_vectors is not None:
+            frame["sentence_vectors"] = [self.sentence_vectors.of(row) for row in range(len(self))]
         return frame
 
     def __getstate__(self) -> dict[str, Any]:
@@ -468,7 +597,8 @@ class Chunks:
         plural = "document" if self.documents == 1 else "documents"
         lines = [
             f"Chunks({len(self)} chunks of {self.documents} {plural}, tokens {sizes.min()}-{sizes.max()}, "
-            f"mean {sizes.mean():.1f}{'' if self.vectors is None else f', vectors {self.vectors.shape[1]}-d'})"
+            f"mean {sizes.mean():.1f}{'' if self.vectors is None else f', vectors {self.vectors.shape[1]}-d'}"
+            f"{'' if self.sentence_vectors is None else f', {len(self.sentence_vectors.vectors)} sentence vectors'})"
         ]
         shown = range(len(self)) if len(self) <= 6 else [0, 1, 2, -1]
         for row in shown:
@@ -544,7 +674,20 @@ def join_columns(
         },
         report=report,
         settings=parts[0].settings if parts else "",
+        sentence_vectors=chunk_vectors.joined([part.sentence_vectors for part in parts], [len(part) for part in parts]),
     )
+
+
+def _rebuilt(document: np.ndarray, start: np.ndarray, texts: Sequence[str], documents: int) -> list[str]:
+    """Texts in which every chunk is at its place, with spaces where no chunk is."""
+    parts: list[list[str]] = [[] for _ in range(documents)]
+    ends = [0] * documents
+    for number, at, text in sorted(zip(document.tolist(), start.tolist(), texts)):
+        end = ends[number]
+        if at + len(text) > end:
+            parts[number].append(" " * (at - end) + text[max(end - at, 0) :])
+            ends[number] = at + len(text)
+    return ["".join(part) for part in parts]
 
 
 def _digest(*parts: str) -> str:

@@ -58,6 +58,20 @@ def code_points(texts: _core.Texts, spans: np.ndarray, offsets: np.ndarray) -> n
     return _core.code_point_offsets(texts, document, spans.reshape(-1)).reshape(-1, 2)
 
 
+def sentence_rules(
+    language: str | None, newline_is_boundary: bool, splitter: Splitter | None
+) -> tuple[str | None, bool, Splitter | None]:
+    """The settings of `byte_spans` that chunkers take, refused now rather than with the first document.
+
+    Raises:
+        ValueError: the language is not known, or the splitter cannot be called.
+    """
+    if splitter is not None and not callable(splitter):
+        raise ValueError(f"splitter must be callable, not {splitter!r}")
+    _core.sentence_spans(_core.Texts([]), language, False)
+    return language, bool(newline_is_boundary), splitter
+
+
 def byte_spans(
     texts: _core.Texts, splitter: Splitter | None, language: str | None, newline_is_boundary: bool
 ) -> tuple[np.ndarray, np.ndarray]:

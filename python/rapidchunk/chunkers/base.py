@@ -196,6 +196,38 @@ class Chunker(ABC):
         table["tokens"] += special
         return Chunks(texts, table)
 
+    def _cut(
+        self,
+        texts: _core.Texts,
+        spans: np.ndarray,
+        offsets: np.ndarray,
+        levels: Sequence[Any] = (),
+        measure: Any = None,
+    ) -> Chunks:
+        """A chunk for each byte span, or several where its text alone has too many tokens: cut at the levels' boundaries, else
+        between words, else characters. `measure` is the tokenizer's, where it is there already."""
+        special = self.tokenizer.special_tokens
+        cut, bounds, tokens = _core.split_spans(
+            texts,
+            self.tokenizer.measure(texts, threads()) if measure is None else measure,
+            np.ascontiguousarray(spans),
+            offsets,
+            [*levels, "words"],
+            max_tokens=self.max_tokens - special,
+            threads=threads(),
+        )
+        document = np.repeat(np.arange(len(texts)), np.diff(bounds))
+        start, end = (np.ascontiguousarray(cut[:, i]) for i in (0, 1))
+        columns = {
+            "document": document,
+            "byte_start": start,
+            "byte_end": end,
+            "start": _core.code_point_offsets(texts, document, start),
+            "end": _core.code_point_offsets(texts, document, end),
+            "tokens": tokens + special,
+        }
+        return Chunks(texts, columns)
+
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_"))
         return f"{type(self).__name__}({settings})"

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, _Batch, threads, whole_number
+from rapidchunk.chunkers.base import Chunker, _Batch, whole_number
 from rapidchunk.chunkers.sentence import SentenceChunker
 from rapidchunk.chunks import COLUMNS, Chunks
-from rapidchunk.sentences import Splitter, byte_spans
+from rapidchunk.sentences import Splitter, byte_spans, sentence_rules
+from rapidchunk.vectors import joined
 
 __all__ = ["HierarchicalChunker", "SentenceWindowChunker"]
 
@@ -111,8 +112,11 @@ class HierarchicalChunker(Chunker):
                 "tokens": inner.tokens,
             }
             found.append(
-                Chunks(texts, columns, vectors=inner.vectors, extra=_moved(inner, above, of), report=inner.report)
-            )
+                Chunks(
+                    texts, columns, vectors=inner.vectors, extra=_moved(inner, above, of), report=inner.report,
+                    sentence_vectors=inner.sentence_vectors,
+                )
+            )  # fmt: skip
             parents.append(of)
         level = np.repeat(np.arange(len(found)), [len(part) for part in found])
         document = np.concatenate([part.document for part in found])
@@ -134,7 +138,16 @@ class HierarchicalChunker(Chunker):
             values = [v for part in found for v in (part.extra[name] if name in part.extra else [None] * len(part))]
             extra[name] = [values[i] for i in order.tolist()]
         columns = {name: np.concatenate([getattr(part, name) for part in found])[order] for name in COLUMNS}
-        return Chunks(texts, columns, extra=extra, report=report)
+        vectors = [part.vectors for part in found if part.vectors is not None]
+        sentences = joined([part.sentence_vectors for part in found], [len(part) for part in found])
+        return Chunks(
+            texts,
+            columns,
+            vectors=np.concatenate(vectors)[order] if len(vectors) == len(found) else None,
+            extra=extra,
+            report=report,
+            sentence_vectors=None if sentences is None else sentences[order],
+        )
 
 
 def _moved(inner: Chunks, above: Chunks, of: np.ndarray) -> dict[str, Any]:
@@ -185,16 +198,11 @@ class SentenceWindowChunker(Chunker):
     ) -> None:
         super().__init__(max_tokens, 0, 0, tokenizer)
         self.window = whole_number("window", window, 0)
-        self.language = language
-        self.newline_is_boundary = bool(newline_is_boundary)
-        if splitter is not None and not callable(splitter):
-            raise ValueError(f"splitter must be callable, not {splitter!r}")
-        self.splitter = splitter
-        _core.sentence_spans(_core.Texts([]), language, False)  # an unknown language is refused now
+        self.language, self.newline_is_boundary, self.splitter = sentence_rules(language, newline_is_boundary, splitter)
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
         spans, offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
-        chunks = cut_spans(texts, self.tokenizer, spans, offsets, self.max_tokens)
+        chunks = self._cut(texts, spans, offsets)
         document = chunks.document
         rows = np.arange(len(chunks))
         first = np.maximum(rows - self.window, np.searchsorted(document, document))
@@ -202,29 +210,3 @@ class SentenceWindowChunker(Chunker):
         start, end = chunks.start[first], chunks.end[last]
         window = texts.slices(document, start, end, chunks.byte_start[first], chunks.byte_end[last])
         return chunks.replace(window_start=start, window_end=end, window=window)
-
-
-def cut_spans(texts: _core.Texts, tokenizer: Any, spans: np.ndarray, offsets: np.ndarray, max_tokens: int) -> Chunks:
-    """A chunk for each byte span, or several where it is too long (between words, else characters)."""
-    measure = tokenizer.measure(texts, threads())
-    special = tokenizer.special_tokens
-    cut, bounds, tokens = _core.split_spans(
-        texts,
-        measure,
-        np.ascontiguousarray(spans),
-        offsets,
-        ["words"],
-        max_tokens=max_tokens - special,
-        threads=threads(),
-    )
-    document = np.repeat(np.arange(len(texts)), np.diff(bounds))
-    start, end = (np.ascontiguousarray(cut[:, i]) for i in (0, 1))
-    columns = {
-        "document": document,
-        "byte_start": start,
-        "byte_end": end,
-        "start": _core.code_point_offsets(texts, document, start),
-        "end": _core.code_point_offsets(texts, document, end),
-        "tokens": tokens + special,
-    }
-    return Chunks(texts, columns)

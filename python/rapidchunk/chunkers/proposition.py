@@ -17,7 +17,6 @@ import numpy as np
 from rapidchunk import _core
 from rapidchunk._services import Retries, Service, ServiceError, awaited, concurrently, seconds
 from rapidchunk.chunkers.base import Chunker, _Batch, whole_number
-from rapidchunk.chunkers.hierarchical import cut_spans
 from rapidchunk.chunkers.sentence import SentenceChunker
 from rapidchunk.chunks import COLUMNS, Chunks
 from rapidchunk.sentences import byte_spans
@@ -187,7 +186,7 @@ class PropositionChunker(Chunker):
         """The sentences of every passage, as chunks of the passages."""
         texts = _core.Texts(passages.texts())
         spans, offsets = byte_spans(texts, None, None, False)
-        return cut_spans(texts, self.tokenizer, spans, offsets, self.max_tokens)
+        return self._cut(texts, spans, offsets)
 
     def _statements(self, passages: list[str], counts: Counter[str]) -> list[list[str]]:
         """What the model makes of every passage; an empty list where there is nothing to use."""

@@ -11,7 +11,8 @@ from rapidchunk.chunkers.base import Chunker, choice, threads, whole_number
 from rapidchunk.chunkers.sentence import sentence_level
 from rapidchunk.chunks import Chunks
 from rapidchunk.kernels import cpu as kernels
-from rapidchunk.sentences import Splitter, byte_spans, code_points
+from rapidchunk.sentences import Splitter, byte_spans, code_points, sentence_rules
+from rapidchunk.vectors import METHODS, SentenceVectors, mean, require_tokens
 
 __all__ = ["Explanation", "SemanticChunker"]
 
@@ -27,6 +28,19 @@ class Explanation(NamedTuple):
     spans: np.ndarray  #: int64 [n, 2], code points
     similarities: np.ndarray  #: float64 [n - 1], the cosine of neighbouring sentences (or blocks of them)
     cuts: np.ndarray  #: int64 [chunks - 1], i for a cut between sentences i and i + 1
+
+
+class _Found(NamedTuple):
+    """The sentences of a batch (long ones in pieces) and what is known of them."""
+
+    measure: Any  # the tokens of the texts
+    spans: np.ndarray  # int64 [n, 2], bytes
+    offsets: np.ndarray  # int64 [documents + 1]
+    vectors: np.ndarray  # float32 [n, dim]
+    first: np.ndarray  # int64 [n], rank of the first token
+    last: np.ndarray  # int64 [n], rank of the token after the last
+    cuts: np.ndarray  # uint8 [n], 1 where a chunk ends
+    split: int  # sentences that were cut up
 
 
 class SemanticChunker(Chunker):
@@ -49,7 +63,9 @@ class SemanticChunker(Chunker):
             rule, boundaries are cut wherever the limits allow and forced cuts go to the weakest similarity.
             "greedy": one pass, cutting at the rule's boundaries (default: percentile 90) as soon as `min_tokens` is reached.
         block: compare blocks of this many sentences (rules only).
-        vectors: None; "mean": the token-weighted mean of the sentence vectors, free; "reencode": encode each chunk.
+        vectors: None; "mean": the token-weighted mean of the sentence vectors, free; "reencode": encode each chunk; "late": the
+            mean of the token vectors within each chunk, by a model that has read the document (see `Chunks.encode`).
+        sentence_vectors: keep the sentence vectors, for `Chunks.score`: free, and the best way to find chunks.
         language, newline_is_boundary, splitter: see `SentenceChunker`.
         batch_size: most texts in a call of a wrapped encoder or service.
 
@@ -74,6 +90,7 @@ class SemanticChunker(Chunker):
         method: str = "optimal",
         block: int = 1,
         vectors: str | None = None,
+        sentence_vectors: bool = False,
         language: str | None = None,
         newline_is_boundary: bool = False,
         splitter: Splitter | None = None,
@@ -99,54 +116,43 @@ class SemanticChunker(Chunker):
         if self.method == "greedy" and not rules:
             rules = {"percentile": 90.0}
         self.rule: tuple[str, float] | None = next(iter(rules.items()), None)
-        self.vectors = vectors if vectors is None else choice("vectors", vectors, ("mean", "reencode"))
-        self.language = language
-        self.newline_is_boundary = bool(newline_is_boundary)
-        self.splitter = splitter
-        _core.sentence_spans(_core.Texts([]), language, False)  # an unknown language is refused now
+        self.vectors = vectors if vectors is None else choice("vectors", vectors, METHODS)
+        self.sentence_vectors = bool(sentence_vectors)
+        self.language, self.newline_is_boundary, self.splitter = sentence_rules(language, newline_is_boundary, splitter)
         options: dict[str, Any] = (
             {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
         )
         self.encoder = as_encoder("minilm" if encoder is None else encoder, **options)
+        if self.vectors == "late":
+            require_tokens(self.encoder)
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
-        measure = self.tokenizer.measure(texts, threads())
-        room = self.max_tokens - self.tokenizer.special_tokens
-        spans, offsets, sentences = self._sentences(texts, measure)
-        document = np.repeat(np.arange(len(texts)), np.diff(offsets))
-        report: dict[str, Any] = {}
-        vectors = self._encode(texts, document, spans, offsets, report)
-        first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
-        cuts = self._cuts(texts, spans, vectors, first, last, offsets)
-        ends = np.flatnonzero(cuts)
-        starts = np.append(0, ends[:-1] + 1) if len(ends) else ends
-        starts = self._with_overlap(starts, ends, first, last, document)
+        return self._chunks(texts, self._find(texts))
 
-        chunk_spans = np.stack([spans[starts, 0], spans[ends, 1]], axis=1) if len(ends) else spans[:0]
-        chunk_offsets = np.searchsorted(document[ends], np.arange(len(texts) + 1))
+    def _chunks(self, texts: _core.Texts, found: _Found) -> Chunks:
+        document = np.repeat(np.arange(len(texts)), np.diff(found.offsets))
+        ends = np.flatnonzero(found.cuts)
+        starts = np.append(0, ends[:-1] + 1) if len(ends) else ends
+        starts = self._with_overlap(starts, ends, found.first, found.last, document)
+        spans = np.stack([found.spans[starts, 0], found.spans[ends, 1]], axis=1) if len(ends) else found.spans[:0]
         # Where the tokenizer counts a chunk alone higher than inside its document, the chunk may have to be cut once more.
-        chunk_spans, chunk_offsets, tokens = _core.split_spans(
-            texts, measure, np.ascontiguousarray(chunk_spans), chunk_offsets, [sentence_level(spans, offsets), "words"],
-            max_tokens=room, threads=threads(),
-        )  # fmt: skip
-        chunk_document = np.repeat(np.arange(len(texts)), np.diff(chunk_offsets))
-        columns = {
-            "document": chunk_document,
-            "byte_start": chunk_spans[:, 0],
-            "byte_end": chunk_spans[:, 1],
-            "start": _core.code_point_offsets(texts, chunk_document, np.ascontiguousarray(chunk_spans[:, 0])),
-            "end": _core.code_point_offsets(texts, chunk_document, np.ascontiguousarray(chunk_spans[:, 1])),
-            "tokens": tokens + self.tokenizer.special_tokens,
-        }
-        counts = {"split_sentences": len(report.get("split", ())) + max(len(spans) - sentences, 0)}
-        chunks = Chunks(texts, columns, report={name: count for name, count in counts.items() if count})
-        if self.vectors == "mean":
-            return chunks.replace(
-                vectors=_mean_vectors(chunk_document, chunk_spans, document, spans, last - first, vectors)
-            )
-        if self.vectors == "reencode":
-            return chunks.replace(vectors=self.encoder.encode(chunks.texts()))
-        return chunks
+        bounds = np.searchsorted(document[ends], np.arange(len(texts) + 1))
+        chunks = self._cut(texts, spans, bounds, [sentence_level(found.spans, found.offsets)], found.measure)
+        chunks.report = {"split_sentences": found.split} if found.split else {}
+        if self.vectors in ("reencode", "late"):
+            chunks = chunks.encode(self.encoder, vectors=self.vectors)
+        if self.vectors != "mean" and not self.sentence_vectors:
+            return chunks
+        # The sentences that overlap each chunk: positions of all documents on one rising scale.
+        step = int(found.spans.max(initial=0)) + 1
+        own, base = document * step, chunks.document * step
+        low = np.searchsorted(found.spans[:, 1] + own, chunks.byte_start + base, side="right")
+        high = np.searchsorted(found.spans[:, 0] + own, chunks.byte_end + base)
+        sentences = SentenceVectors(found.vectors, low, high)
+        return chunks.replace(
+            vectors=mean(sentences, found.last - found.first) if self.vectors == "mean" else None,
+            sentence_vectors=sentences if self.sentence_vectors else None,
+        )
 
     def explain(self, text: str) -> Explanation:
         """Why a document is cut where it is: its sentences, how alike neighbours are, and the cuts (without the overlap).
@@ -154,31 +160,44 @@ class SemanticChunker(Chunker):
         Encodes the sentences anew.
         """
         texts = _core.Texts([text])
-        measure = self.tokenizer.measure(texts, threads())
-        spans, offsets, _ = self._sentences(texts, measure)
-        vectors = self._encode(texts, np.zeros(len(spans), np.int64), spans, offsets, {})
-        first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
-        cuts = np.flatnonzero(self._cuts(texts, spans, vectors, first, last, offsets))[:-1]
-        similarities = kernels.adjacent_similarity(vectors, offsets, self.block)[:-1] / SIMILARITY_ONE
-        return Explanation(code_points(texts, spans, offsets), similarities, cuts)
+        return self._explain(texts, self._find(texts))
 
-    def _sentences(self, texts: _core.Texts, measure: Any) -> tuple[np.ndarray, np.ndarray, int]:
-        """Sentences that fit max_tokens (longer ones in pieces): byte spans, offsets; and how many there were before."""
-        spans, offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
+    def chunk_and_explain(self, text: str) -> tuple[Chunks, Explanation]:
+        """The chunks of a document and what `explain` says of them; its sentences are encoded once."""
+        texts = _core.Texts([text])
+        found = self._find(texts)
+        chunks = self._chunks(texts, found)
+        chunks.settings = self._settings()
+        return chunks, self._explain(texts, found)
+
+    def _explain(self, texts: _core.Texts, found: _Found) -> Explanation:
+        similarities = kernels.adjacent_similarity(found.vectors, found.offsets, self.block)[:-1] / SIMILARITY_ONE
+        cuts = np.flatnonzero(found.cuts)[:-1]
+        return Explanation(code_points(texts, found.spans, found.offsets), similarities, cuts)
+
+    def _find(self, texts: _core.Texts) -> _Found:
+        """Sentences that fit max_tokens (longer ones in pieces), their vectors, and the cuts between them."""
+        whole, whole_offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
+        measure = self.tokenizer.measure(texts, threads())
         room = self.max_tokens - self.tokenizer.special_tokens
-        pieces, piece_offsets, _ = _core.split_spans(
-            texts, measure, spans, offsets, ["words"], max_tokens=room, threads=threads()
+        spans, offsets, _ = _core.split_spans(
+            texts, measure, whole, whole_offsets, ["words"], max_tokens=room, threads=threads()
         )
-        return pieces, piece_offsets, len(spans)
+        report: dict[str, Any] = {}
+        vectors = self._encode(texts, spans, offsets, report)
+        first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
+        cuts = self._cuts(texts, spans, vectors, first, last, offsets)
+        split = len(report.get("split", ())) + len(spans) - len(whole)
+        return _Found(measure, spans, offsets, vectors, first, last, cuts, split)
 
     def _encode(
         self,
         texts: _core.Texts,
-        document: np.ndarray,
         spans: np.ndarray,
         offsets: np.ndarray,
         report: dict[str, Any],
     ) -> np.ndarray:
+        document = np.repeat(np.arange(len(texts)), np.diff(offsets))
         columns = [*code_points(texts, spans, offsets).T, *spans.T]
         sentences = texts.slices(document, *map(np.ascontiguousarray, columns))
         if not sentences:
@@ -222,15 +241,3 @@ class SemanticChunker(Chunker):
         same = np.append(False, document[starts[1:]] == document[ends[:-1]])
         earlier = np.maximum(earlier, np.append(0, starts[:-1] + 1))
         return np.where(same, np.minimum(earlier, starts), starts)
-
-
-def _mean_vectors(
-    chunk_document: np.ndarray, chunk_spans: np.ndarray, document: np.ndarray, spans: np.ndarray, tokens: np.ndarray,
-    vectors: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Token-weighted mean of the sentence vectors that overlap each chunk, L2-normalised: float32 [chunks, dim]."""
-    step = int(spans.max(initial=0)) + 1
-    low = np.searchsorted(spans[:, 1] + document * step, chunk_spans[:, 0] + chunk_document * step, side="right")
-    high = np.searchsorted(spans[:, 0] + document * step, chunk_spans[:, 1] + chunk_document * step)
-    weighted = np.ascontiguousarray(vectors * np.maximum(tokens, 1)[:, None].astype(np.float32))
-    return kernels.pool_spans(weighted, low, high)

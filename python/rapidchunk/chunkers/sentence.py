@@ -10,7 +10,7 @@ from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, choice
 from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS
 from rapidchunk.chunks import Chunks
-from rapidchunk.sentences import Splitter, byte_spans
+from rapidchunk.sentences import Splitter, byte_spans, sentence_rules
 
 __all__ = ["SentenceChunker"]
 
@@ -42,12 +42,7 @@ class SentenceChunker(Chunker):
     ) -> None:
         super().__init__(max_tokens, min_tokens, overlap, tokenizer)
         self.unit = choice("unit", unit, ("sentence", "paragraph"))
-        self.language = language
-        self.newline_is_boundary = bool(newline_is_boundary)
-        if splitter is not None and not callable(splitter):
-            raise ValueError(f"splitter must be callable, not {splitter!r}")
-        self.splitter = splitter
-        _core.sentence_spans(_core.Texts([]), language, False)  # an unknown language is refused now
+        self.language, self.newline_is_boundary, self.splitter = sentence_rules(language, newline_is_boundary, splitter)
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
         spans, offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)

@@ -40,8 +40,11 @@ def view(given: argparse.Namespace) -> int:
     document = next(islice(documents.read(source), given.document, None), None)
     if document is None:
         raise UsageError(f"{given.file} has no document {given.document}")
-    chunks = chunker(document.text)
-    explanation = chunker.explain(document.text) if isinstance(chunker, SemanticChunker) else None
+    explanation = None
+    if isinstance(chunker, SemanticChunker):
+        chunks, explanation = chunker.chunk_and_explain(document.text)
+    else:
+        chunks = chunker(document.text)
     html = page(
         chunks,
         title=document.id,

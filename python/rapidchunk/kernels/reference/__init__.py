@@ -6,7 +6,7 @@ from rapidchunk.kernels.reference.html import html_text
 from rapidchunk.kernels.reference.markdown import markdown_blocks
 from rapidchunk.kernels.reference.pack import pack
 from rapidchunk.kernels.reference.sentences import sentence_spans
-from rapidchunk.kernels.reference.similarity import adjacent_similarity
+from rapidchunk.kernels.reference.similarity import adjacent_similarity, chunk_scores
 from rapidchunk.kernels.reference.utf8 import byte_offsets, code_point_offsets
 from rapidchunk.kernels.reference.vectors import pool_spans
 from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, token_windows
@@ -17,6 +17,7 @@ __all__ = [
     "adjacent_similarity",
     "boundary_candidates",
     "byte_offsets",
+    "chunk_scores",
     "code_point_offsets",
     "directional_cuts",
     "gather_windows",

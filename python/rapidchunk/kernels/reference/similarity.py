@@ -1,4 +1,4 @@
-"""Similarity of neighbouring sentences. The contract of the native kernel of the same name."""
+"""Similarity of neighbouring sentences, and of chunks with a query. The contracts of the native kernels of the same names."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rapidchunk.kernels.reference import lanes
 from rapidchunk.kernels.reference._checks import check, check_offsets, check_threads
 
+Float32 = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
 
@@ -82,3 +83,54 @@ def _sum(unit: lanes.Float32, first: int, last: int) -> lanes.Float32:
     for r in range(first, last):
         total = total + unit[r : r + 1]
     return total
+
+
+def chunk_scores(
+    vectors: NDArray[np.floating],
+    query: Float32,
+    start: Int64,
+    end: Int64,
+    share: float = 0.5,
+    threads: int | None = None,
+) -> Float32:
+    """For each chunk the largest cosine of its sentences with the query, plus `share` of the mean of these cosines.
+
+    Sums are in float32 in a fixed order (those of csrc/core/lanes.h; the cosines of a chunk one by one): the same bits on
+    every backend, for any thread number.
+
+    Args:
+        vectors: float32 or float16 [n, H], C-contiguous, one for each sentence; need not have length 1. The cosine of a zero
+            vector is 0.
+        query: float32 [H], need not have length 1.
+        start, end: int64 [chunks], the rows of each chunk, half open; chunks may share rows.
+
+    Returns:
+        float32 [chunks]; NaN for a chunk without rows.
+
+    Raises:
+        ValueError: a range lies outside of vectors; the query or a vector holds NaN or infinity (it names the row).
+    """
+    check(vectors.ndim == 2, "vectors", f"must have 2 dimension(s), not {vectors.ndim}")
+    known = vectors.dtype in (np.float32, np.float16)
+    check(known, "vectors", f"must have dtype float32 or float16, not {vectors.dtype}")
+    check(query.dtype == np.float32, "query", f"must have dtype float32, not {query.dtype}")
+    check_threads(threads)
+    check(len(query) == vectors.shape[1], "query", "must have as many entries as a vector")
+    check(len(start) == len(end), "end", "must have as many entries as start")
+    check(((start >= 0) & (start <= end)).all(), "start", "must be from 0 to end")
+    check((end <= len(vectors)).all(), "end", "must not be beyond the vectors")
+    check(np.isfinite(query).all(), "query", "must be finite")
+    bad = np.flatnonzero(~lanes.finite_rows(vectors))
+    check(not len(bad), "vectors", f"must be finite; row {bad[0] if len(bad) else ''} is not")
+
+    q = lanes.blocks(query[None])
+    q = q * lanes.norms(q)[0] * lanes.norms(q)[1]
+    x = lanes.blocks(vectors)
+    scale, inverse = lanes.norms(x)
+    cosine = lanes.dot(x * scale[:, None, None], np.broadcast_to(q, x.shape)) * inverse
+    scores = np.full(len(start), np.nan, np.float32)
+    for c in np.flatnonzero(start < end):
+        own = cosine[start[c] : end[c]]
+        total = np.cumsum(own)[-1]  # one by one
+        scores[c] = own.max() + np.float32(share) * (total * (np.float32(1) / np.float32(len(own))))
+    return scores
