@@ -46,3 +46,17 @@ def test_regular_expressions_and_groups():
 def test_bad_parameters_are_named(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         rc.RecursiveChunker(**bad)
+
+
+def test_no_chunk_has_the_overlap_and_white_space_alone():
+    # A callable that counts a piece higher than its share of the document; found by fuzzing the packing stage.
+    chunks = rc.RecursiveChunker(2, overlap=1, tokenizer=lambda text: 1 + len(text) // 3 if text else 0)
+    for text in ("b \na b    b", ". ab  \n."):
+        ends = chunks(text).end.tolist()
+        assert ends == sorted(set(ends))
+
+
+def test_no_chunk_is_the_white_space_of_a_cluster_that_is_cut():
+    text = "a \u0733b"  # a combining mark on a space
+    assert rc.RecursiveChunker(1, tokenizer="chars")(text).texts() == ["a", "\u0733", "b"]
+    assert rc.TokenChunker(1, overlap=0, tokenizer="chars")(text).texts() == ["a", "\u0733", "b"]

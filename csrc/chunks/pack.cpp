@@ -50,6 +50,11 @@ class Packer {
         overlaps = false;
         continue;
       }
+      if (stop <= start) {  // white space that a mark had made part of a cluster, which is too large to stay whole
+        start = resume = cut.next;
+        overlaps = false;
+        continue;
+      }
       out.push_back({start, stop, tokens});
       if (cut.level == FINAL) break;
       resume = start_at(cut.next);
@@ -103,7 +108,8 @@ class Packer {
       cut.level = i;
       return cut;
     }
-    low = std::max(previous_end, start);
+    // A chunk that gets past the previous one by white space alone would be trimmed to what that one has.
+    low = std::max(skip_space(text_, previous_end, end_), start);
     const Cut cut = between_clusters(start, low, std::min(high, reach));
     if (cut.found()) return cut;
     const Cut further = between_clusters(start, low, reach);

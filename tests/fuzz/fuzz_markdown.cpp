@@ -1,40 +1,23 @@
 // Any bytes through the Markdown block scanner: rows stay in the text and in order, children in their parents, and what
-// is in no block is blank; chunks keep to the maximum. Built by clang with -fsanitize=fuzzer,address, or by any
-// compiler with -DRC_FUZZ_MAIN: then main() feeds it random pieces of Markdown (arguments: how many, seed) or the files
-// that it is given.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <random>
-#include <string>
-
+// is in no block is blank; chunks of valid UTF-8 keep to the maximum.
+#include "fuzz.h"
 #include "structure/markdown.h"
 #include "structure/markdown_chunks.h"
 
-namespace {
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
-
-}  // namespace
+using fuzz::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  // The first byte chooses the options; the text is copied so that a read past its end is seen.
+  // The first byte chooses the options.
   rc::MarkdownOptions options;
   options.heading_levels = (data[0] & 7) == 0 ? 0x06 : 0x7e;
   options.front_matter = data[0] & 8;
   options.tables = data[0] & 16;
   options.math = data[0] & 32;
   options.footnotes = data[0] & 64;
-  const int64_t n = static_cast<int64_t>(size) - 1;
-  char* text = static_cast<char*>(std::malloc(static_cast<size_t>(n) + (n == 0)));
-  std::memcpy(text, data + 1, static_cast<size_t>(n));
+  const fuzz::Copy copy({reinterpret_cast<const char*>(data) + 1, size - 1});
+  const char* text = copy.data();
+  const int64_t n = copy.size();
 
   rc::BlockColumns c;
   rc::markdown_blocks(text, n, options, c);
@@ -57,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(c.section_start[parent] <= c.section_start[i] && c.section_end[i] <= c.section_end[parent],
             "sections nest");
   }
+  if (fuzz::valid_utf8(data + 1, size - 1) != copy.view()) return 0;
   rc::MarkdownChunkOptions sizes;
   sizes.max_tokens = 8 + data[0] % 50;
   sizes.min_tokens = data[0] % 7;
@@ -64,46 +48,23 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   sizes.keep_headings = data[0] & 2;
   sizes.reserve_headings = data[0] & 4;
   std::vector<rc::MarkdownChunk> chunks;
-  rc::markdown_chunks({text, static_cast<size_t>(n)}, c, rc::ByteMeasure({text, static_cast<size_t>(n)}), sizes,
-                      chunks);
+  rc::markdown_chunks(copy.view(), c, rc::ByteMeasure(copy.view()), sizes, chunks);
   int64_t before = 0;
   for (const rc::MarkdownChunk& chunk : chunks) {
     require(before <= chunk.start && chunk.start < chunk.end && chunk.end <= n, "chunks in the text, in order");
     require(chunk.end - chunk.start == chunk.tokens && chunk.tokens <= sizes.max_tokens, "chunks within the maximum");
     before = chunk.start;
   }
-  std::free(text);
   return 0;
 }
 
 #ifdef RC_FUZZ_MAIN
 int main(int argc, char** argv) {
-  if (argc > 1 && !std::isdigit(static_cast<unsigned char>(argv[1][0]))) {
-    for (int i = 1; i < argc; ++i) {
-      std::ifstream file(argv[i], std::ios::binary);
-      const std::string bytes = "x" + std::string(std::istreambuf_iterator<char>(file), {});
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-    }
-    return 0;
-  }
-  static const char* const pieces[] = {
-      "# ",           "a",        "b c",    " ",      "    ",   "\t",    "> ",       "- ", "1. ", "```",  "~~~",  "===",
-      "---",          "<div>",    "<a>",    "<!--",   "-->",    "[a]: ", "[a",       "]:", "/u",  "\"t",  "\\",   "$$",
-      "\\[",          "\\]",      "[^1]: ", "|",      "|-|",    "+++",   "\n",       "\n", "\n",  "\n\n", "\r\n", "\r",
-      "\xef\xbb\xbf", "\xc3\xa9", "\xff",   "<b x='", "</pre>", "]]>",   "<![CDATA["};
-  std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1);
-  const long runs = argc > 1 ? std::atol(argv[1]) : 100000;
-  for (long run = 0; run < runs; ++run) {
-    std::string bytes(1, static_cast<char>(random()));
-    for (unsigned i = random() % 40; i > 0; --i) {
-      const unsigned k = random() % (std::size(pieces) + 1);
-      if (k == std::size(pieces))
-        bytes += static_cast<char>(random());
-      else
-        bytes += pieces[k];
-    }
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  }
-  std::printf("%ld documents\n", runs);
+  return fuzz::drive(
+      argc, argv, {"# ",     "a",   "b c",      " ",     " ",    "\t",   "> ",           "- ",       "1. ",  "```",
+                   "~~~",    "===", "---",      "<div>", "<a>",  "<!--", "-->",          "[a]: ",    "[a",   "]:",
+                   "/u",     "\"t", "\\",       "$$",    "\\[",  "\\]",  "[^1]: ",       "|",        "|-|",  "+++",
+                   "\n",     "\n",  "\n",       "\n\n",  "\r\n", "\r",   "\xef\xbb\xbf", "\xc3\xa9", "\xff", "<b x='",
+                   "</pre>", "]]>", "<![CDATA["});
 }
 #endif

@@ -1,25 +1,13 @@
 // Any bytes through WordPiece: rows lie in the text and in order, counting equals encoding, a second call (warm cache)
-// equals the first, and pieces cut at white space give the rows of the whole. Built by clang with
-// -fsanitize=fuzzer,address, or by any compiler with -DRC_FUZZ_MAIN: then main() feeds it random text (arguments: how
-// many, seed) or the files that it is given.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+// equals the first, and pieces cut at white space give the rows of the whole.
 #include <memory>
-#include <random>
-#include <string>
 
+#include "fuzz.h"
 #include "tokens/wordpiece.h"
 
 namespace {
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken: %s\n", what);
-  std::abort();
-}
+using fuzz::require;
 
 std::unique_ptr<rc::WordPiece> tokenizer(int kind) {
   std::vector<std::string> vocabulary = {"[UNK]",
@@ -78,10 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const int kind = data[0] & 31;
   const rc::WordPiece& wordpiece = tokenizer_of(kind);
-  // The text is copied so that a read past its end is seen.
-  const int64_t n = static_cast<int64_t>(size) - 1;
-  char* text = static_cast<char*>(std::malloc(static_cast<size_t>(n) + (n == 0)));
-  std::memcpy(text, data + 1, static_cast<size_t>(n));
+  const fuzz::Copy copy({reinterpret_cast<const char*>(data) + 1, size - 1});
+  const char* text = copy.data();
+  const int64_t n = copy.size();
 
   rc::TokenColumns whole, again;
   wordpiece.encode(text, n, whole);
@@ -108,65 +95,43 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require_same(whole, tail, head.size, at, "the same tokens after a cut");
     break;
   }
-  std::free(text);
   return 0;
 }
 
 #ifdef RC_FUZZ_MAIN
 int main(int argc, char** argv) {
-  char* end = nullptr;
-  const long count = argc > 1 ? std::strtol(argv[1], &end, 10) : 20000;
-  if (argc > 1 && *end) {
-    for (int i = 1; i < argc; ++i) {
-      std::ifstream file(argv[i], std::ios::binary);
-      const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-    }
-    return 0;
-  }
-  std::mt19937 random(argc > 2 ? static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10)) : 1);
-  const std::string pieces[] = {"a",
-                                "ab",
-                                "the",
-                                "xx",
-                                "a.",
-                                "[b]",
-                                " ",
-                                "  ",
-                                "\n",
-                                "\t",
-                                ".",
-                                ",",
-                                "X",
-                                "E",
-                                "\xc3\xa9",
-                                "\xcc\x81",
-                                "\xcc\xa3",
-                                "\xcd\x84",
-                                "\xe4\xb8\xad",
-                                "\xed\x95\x9c",
-                                "\xc4\xb0",
-                                "\xe2\x80\x8d",
-                                "\xef\xbf\xbd",
-                                "\xf0\x9d\x85\xa5",
-                                "\xe3\x80\x80",
-                                "\xff",
-                                "\xe4",
-                                "\xed\xa0\x80",
-                                "\xf0\x9f",
-                                std::string(1, '\0'),
-                                std::string(40, 'x'),
-                                std::string(120, 'a')};
-  for (long i = 0; i < count; ++i) {
-    std::string text(1, static_cast<char>(random()));
-    for (unsigned parts = random() % 40; parts > 0; --parts) {
-      if (random() % 8 == 0)
-        text += static_cast<char>(random());
-      else
-        text += pieces[random() % (sizeof pieces / sizeof *pieces)];
-    }
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  }
-  return 0;
+  return fuzz::drive(argc, argv,
+                     {"a",
+                      "ab",
+                      "the",
+                      "xx",
+                      "a.",
+                      "[b]",
+                      " ",
+                      " ",
+                      "\n",
+                      "\t",
+                      ".",
+                      ",",
+                      "X",
+                      "E",
+                      "\xc3\xa9",
+                      "\xcc\x81",
+                      "\xcc\xa3",
+                      "\xcd\x84",
+                      "\xe4\xb8\xad",
+                      "\xed\x95\x9c",
+                      "\xc4\xb0",
+                      "\xe2\x80\x8d",
+                      "\xef\xbf\xbd",
+                      "\xf0\x9d\x85\xa5",
+                      "\xe3\x80\x80",
+                      "\xff",
+                      "\xe4",
+                      "\xed\xa0\x80",
+                      "\xf0\x9f",
+                      std::string(1, '\0'),
+                      std::string(40, 'x'),
+                      std::string(120, 'a')});
 }
 #endif

@@ -15,10 +15,14 @@ cxx=${CXX:-c++}
 flags=(-std=c++17 -O1 -g -Icsrc -ffp-contract=off -pthread -fsanitize=address,undefined
   -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 engine=(-DRC_FUZZ_MAIN)
-if command -v clang++ > /dev/null && echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
-  clang++ -fsanitize=fuzzer,address -x c++ - -o "$out/probe" 2> /dev/null; then
-  cxx=clang++ engine=(-fsanitize=fuzzer)
-fi
+for clang in clang++ clang++-{19,18,17,16,15,14}; do
+  if command -v "$clang" > /dev/null &&
+    echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+    "$clang" -fsanitize=fuzzer,address -x c++ - -o "$out/probe" 2> /dev/null; then
+    cxx=$clang engine=(-fsanitize=fuzzer)
+    break
+  fi
+done
 
 # Objects, so that the targets share them; baseline only: the levels are compared by the tests.
 objects=()
@@ -56,9 +60,13 @@ wait
 for target in tests/fuzz/fuzz_*.cpp; do
   program=$out/$(basename "$target" .cpp)
   "$cxx" "${flags[@]}" "${engine[@]}" "$target" "${objects[@]}" -o "$program"
+  # What long runs found worth keeping comes first.
+  seeds=(tests/fuzz/seeds/"$(basename "$program")"/*)
   if [ "${engine[0]}" = -fsanitize=fuzzer ]; then
-    "$program" -max_total_time="$seconds" -max_len=4096 -verbosity=0
+    mkdir -p "$program-corpus"
+    "$program" -max_total_time="$seconds" -max_len=4096 -verbosity=0 "$program-corpus" "${seeds[0]%/*}"
   else
+    "$program" "${seeds[@]}"
     end=$((SECONDS + seconds)) rounds=0
     while [ $SECONDS -lt $end ]; do
       "$program" 2000 $((rounds + 1))

@@ -86,6 +86,10 @@ class _Packer:
                     continue
                 cut = (start + 1, start + 1, BETWEEN)
             stop = self.trim(start, cut[0])
+            if stop <= start:  # white space out of a cluster that is larger than the maximum
+                start = resume = cut[1]
+                overlaps = False
+                continue
             chunks.append((start, stop))
             if cut[2] == FINAL:
                 break
@@ -110,7 +114,7 @@ class _Packer:
                 last = max(within)
                 if self.trim(start, last[0]) > low:
                     return (*last, number)
-        floor = max(previous, start)
+        floor = max(self.skip(previous), start)
         for furthest in (min(high, reach), reach):
             inside = [p for p in range(floor + 1, furthest + 1) if is_cluster_boundary(self.text, p, start)]
             if inside:
