@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,13 @@ py::array_t<T> take(std::vector<T>&& values) {
   py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
   return py::array_t<T>({static_cast<py::ssize_t>(kept->size())}, {static_cast<py::ssize_t>(sizeof(T))}, kept->data(),
                         owner);
+}
+
+// The same for memory that was not set to zero first.
+template <class T>
+py::array_t<T> take(std::unique_ptr<T[]>&& values, size_t n) {
+  py::capsule owner(values.get(), [](void* p) { delete[] static_cast<T*>(p); });
+  return py::array_t<T>({static_cast<py::ssize_t>(n)}, {static_cast<py::ssize_t>(sizeof(T))}, values.release(), owner);
 }
 
 }  // namespace rc

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include "bindings/array_args.h"
@@ -79,12 +80,40 @@ std::vector<std::pair<int64_t, int64_t>> work_of(const Texts& texts) {
   return work;
 }
 
-struct Rows {
-  std::vector<int64_t> document, start, end, byte_start, byte_end, tokens;
+// The chunks of some neighbouring documents.
+struct Part {
+  std::vector<PackedChunk> chunks;
+  std::vector<size_t> ends;     // where the chunks of each document end
+  std::vector<int64_t> points;  // the starts and ends in code points; empty where all documents are ASCII
 };
 
+// Writes the starts and ends of a document's chunks in code points.
+void add_points(const Texts& texts, int64_t d, bool characters, size_t from, Part& part) {
+  const bool ascii = texts.ascii(d);
+  if (ascii && part.points.empty()) return;
+  for (size_t i = part.points.size() / 2; i < part.chunks.size(); i++)
+    part.points.insert(part.points.end(), {part.chunks[i].start, part.chunks[i].end});
+  if (ascii) return;
+  int64_t* points = part.points.data() + 2 * from;
+  const std::string_view text = texts[d];
+  if (!characters)
+    return to_code_points(text.data(), static_cast<int64_t>(text.size()), points,
+                          static_cast<int64_t>(part.points.size() - 2 * from));
+  // The chunks' sizes are code points already: only what lies between them is counted.
+  const auto count = RC_PICK(count_code_points);
+  int64_t at = 0, point = 0;
+  for (size_t i = from; i < part.chunks.size(); i++) {
+    const PackedChunk& chunk = part.chunks[i];
+    point += chunk.start >= at ? count(text.data() + at, chunk.start - at)
+                               : -count(text.data() + chunk.start, at - chunk.start);
+    points[2 * (i - from)] = point;
+    points[2 * (i - from) + 1] = point += chunk.tokens;
+    at = chunk.end;
+  }
+}
+
 py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::list& levels, const std::string& keep,
-                     int64_t max_tokens, int64_t min_tokens, int64_t overlap, int threads) {
+                     int64_t max_tokens, int64_t min_tokens, int64_t overlap, int64_t special_tokens, int threads) {
   check(max_tokens >= 1, "max_tokens", "must be at least 1 beside the special tokens");
   check(min_tokens >= 0 && min_tokens <= max_tokens, "min_tokens", "must be between 0 and max_tokens");
   check(overlap >= 0 && overlap < max_tokens, "overlap", "must be at least 0 and less than max_tokens");
@@ -95,52 +124,50 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
   const MeasureArgument measures(texts, measure);
   if (measures.one_thread()) threads = 1;
   const auto work = work_of(texts);
-  std::vector<Rows> parts(work.size());
+  std::vector<Part> parts(work.size());
+  enum : size_t { DOCUMENT, START, END, BYTE_START, BYTE_END, TOKENS, COLUMNS };
+  std::array<std::unique_ptr<int64_t[]>, COLUMNS> columns;
+  size_t rows = 0;
   {
     py::gil_scoped_release release;
     parallel_for(static_cast<int64_t>(work.size()), threads, 1, [&](int64_t w) {
-      Rows& rows = parts[w];
-      std::vector<PackedChunk> packed;
+      Part& part = parts[w];
       std::vector<Level> document_levels(arguments.size());
       for (int64_t d = work[w].first; d < work[w].second; d++) {
-        const std::string_view text = texts[d];
-        const int64_t size = static_cast<int64_t>(text.size());
         for (size_t i = 0; i < arguments.size(); i++) document_levels[i] = arguments[i].of_document(d);
-        packed.clear();
-        pack(text, 0, size, *measures.of_document(d), document_levels, options, packed);
-        const size_t from = rows.start.size();
-        for (const PackedChunk& chunk : packed) {
-          rows.document.push_back(d);
-          rows.byte_start.push_back(chunk.start);
-          rows.byte_end.push_back(chunk.end);
-          rows.start.push_back(chunk.start);
-          rows.end.push_back(chunk.end);
-          rows.tokens.push_back(chunk.tokens);
-        }
-        if (!texts.ascii(d)) {
-          const int64_t n = static_cast<int64_t>(rows.start.size() - from);
-          to_code_points(text.data(), size, rows.start.data() + from, n);
-          to_code_points(text.data(), size, rows.end.data() + from, n);
-        }
+        const size_t from = part.chunks.size();
+        pack(texts[d], 0, static_cast<int64_t>(texts[d].size()), *measures.of_document(d), document_levels, options,
+             part.chunks);
+        part.ends.push_back(part.chunks.size());
+        add_points(texts, d, measures.characters(), from, part);
       }
     });
-    for (size_t w = 1; w < parts.size(); w++) {
-      const auto join = [](std::vector<int64_t>& to, std::vector<int64_t>& from) {
-        to.insert(to.end(), from.begin(), from.end());
-        std::vector<int64_t>().swap(from);
-      };
-      join(parts[0].document, parts[w].document);
-      join(parts[0].start, parts[w].start);
-      join(parts[0].end, parts[w].end);
-      join(parts[0].byte_start, parts[w].byte_start);
-      join(parts[0].byte_end, parts[w].byte_end);
-      join(parts[0].tokens, parts[w].tokens);
+    std::vector<size_t> bases;
+    for (const Part& part : parts) {
+      bases.push_back(rows);
+      rows += part.chunks.size();
     }
-    if (parts.empty()) parts.emplace_back();
+    for (auto& column : columns) column.reset(new int64_t[rows]);
+    parallel_for(static_cast<int64_t>(work.size()), threads, 1, [&](int64_t w) {
+      Part& part = parts[w];
+      size_t row = bases[w], i = 0;
+      for (int64_t d = work[w].first; d < work[w].second; d++) {
+        for (; i < part.ends[d - work[w].first]; i++, row++) {
+          const PackedChunk& chunk = part.chunks[i];
+          columns[DOCUMENT][row] = d;
+          columns[START][row] = part.points.empty() ? chunk.start : part.points[2 * i];
+          columns[END][row] = part.points.empty() ? chunk.end : part.points[2 * i + 1];
+          columns[BYTE_START][row] = chunk.start;
+          columns[BYTE_END][row] = chunk.end;
+          columns[TOKENS][row] = chunk.tokens + special_tokens;
+        }
+      }
+      part = {};
+    });
   }
-  Rows& rows = parts[0];
-  return py::make_tuple(take(std::move(rows.document)), take(std::move(rows.start)), take(std::move(rows.end)),
-                        take(std::move(rows.byte_start)), take(std::move(rows.byte_end)), take(std::move(rows.tokens)));
+  py::tuple out(static_cast<size_t>(COLUMNS));
+  for (size_t i = 0; i < COLUMNS; i++) out[i] = take(std::move(columns[i]), rows);
+  return out;
 }
 
 void check_spans(const Texts& texts, const View<int64_t>& spans, const View<int64_t>& offsets) {
@@ -255,7 +282,7 @@ void bind_chunks(py::module_& m) {
   m.def("breaks_before", &breaks_before, py::arg("texts"), py::arg("spans"), py::arg("offsets"));
   m.def("pack", &pack_batch, py::arg("texts"), py::arg("measure"), py::arg("levels"), py::kw_only(),
         py::arg("keep") = "end", py::arg("max_tokens"), py::arg("min_tokens") = 0, py::arg("overlap") = 0,
-        py::arg("threads") = 1);
+        py::arg("special_tokens") = 0, py::arg("threads") = 1);
 }
 
 }  // namespace rc

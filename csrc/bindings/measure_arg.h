@@ -24,6 +24,9 @@ class MeasureArgument {
     }
   }
 
+  // Whether a token is a code point.
+  bool characters() const { return characters_; }
+
   // A counter written in Python takes the GIL, so that more threads would only wait.
   bool one_thread() const { return indexes_ && indexes_->python_counter; }
 

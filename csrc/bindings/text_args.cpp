@@ -1,6 +1,7 @@
 #include "bindings/text_args.h"
 
 #include <cstring>
+#include <new>
 
 #include "core/utf8.h"
 
@@ -37,40 +38,53 @@ struct ArrowArrayStream {
 
 bool is_utf8(const ArrowSchema& schema) { return !std::strcmp(schema.format, "u") || !std::strcmp(schema.format, "U"); }
 
+using Owned = std::unique_ptr<char, decltype(&std::free)>;
+
+// The UTF-8 of a string. Room is made for the longest that it can be, and what is left over (and was never touched) is
+// given back: sooner than a pass for the size, which is made for very large strings only.
 template <class Unit>
-void to_utf8(const Unit* data, Py_ssize_t n, std::string& out) {
-  out.resize(utf8_size(data, n));
-  write_utf8(data, n, out.data());
+Owned to_utf8(const Unit* units, int64_t n, int64_t& bytes) {
+  constexpr int64_t very_large = 1 << 22, longest = sizeof(Unit) == 1 ? 2 : sizeof(Unit) == 2 ? 3 : 4;
+  const auto room = static_cast<size_t>(n < very_large ? longest * n : utf8_size(units, n));
+  Owned out(static_cast<char*>(std::malloc(room)), &std::free);
+  if (!out) throw std::bad_alloc();
+  bytes = write_utf8(units, n, out.get()) - out.get();
+  if (void* smaller = std::realloc(out.get(), static_cast<size_t>(bytes))) {
+    out.release();
+    out.reset(static_cast<char*>(smaller));
+  }
+  return out;
 }
 
 }  // namespace
 
 Texts::Texts(const py::sequence& strings) {
-  const py::ssize_t n = py::len(strings);
+  const auto fast = py::reinterpret_steal<py::object>(PySequence_Fast(strings.ptr(), "texts must be a sequence"));
+  if (!fast) throw py::error_already_set();
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.ptr());
   views_.reserve(n);
+  ascii_.reserve(n);
   strings_.reserve(n);
-  for (py::ssize_t i = 0; i < n; i++) {
-    py::object item = strings[i];
-    if (!PyUnicode_Check(item.ptr()))
-      throw py::value_error("texts must be str; document " + std::to_string(i) + " is " +
-                            py::str(py::type::of(item).attr("__name__")).cast<std::string>());
-    const Py_ssize_t length = PyUnicode_GET_LENGTH(item.ptr());
-    const void* data = PyUnicode_DATA(item.ptr());
-    if (PyUnicode_IS_ASCII(item.ptr())) {
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject* item = PySequence_Fast_GET_ITEM(fast.ptr(), i);
+    if (!PyUnicode_Check(item))
+      throw py::value_error("texts must be str; document " + std::to_string(i) + " is " + Py_TYPE(item)->tp_name);
+    const Py_ssize_t length = PyUnicode_GET_LENGTH(item);
+    const void* data = PyUnicode_DATA(item);
+    if (PyUnicode_IS_ASCII(item)) {
       views_.emplace_back(static_cast<const char*>(data), length);
       ascii_.push_back(1);
     } else {
-      auto utf8 = std::make_unique<std::string>();
-      switch (PyUnicode_KIND(item.ptr())) {
-        case PyUnicode_1BYTE_KIND: to_utf8(static_cast<const Py_UCS1*>(data), length, *utf8); break;
-        case PyUnicode_2BYTE_KIND: to_utf8(static_cast<const Py_UCS2*>(data), length, *utf8); break;
-        default: to_utf8(static_cast<const Py_UCS4*>(data), length, *utf8);
-      }
-      views_.emplace_back(*utf8);
+      int64_t bytes = 0;
+      const int kind = PyUnicode_KIND(item);
+      Owned utf8 = kind == PyUnicode_1BYTE_KIND   ? to_utf8(static_cast<const Py_UCS1*>(data), length, bytes)
+                   : kind == PyUnicode_2BYTE_KIND ? to_utf8(static_cast<const Py_UCS2*>(data), length, bytes)
+                                                  : to_utf8(static_cast<const Py_UCS4*>(data), length, bytes);
+      views_.emplace_back(utf8.get(), bytes);
       ascii_.push_back(0);
       owned_.push_back(std::move(utf8));
     }
-    strings_.push_back(std::move(item));
+    strings_.push_back(py::reinterpret_borrow<py::object>(item));
   }
 }
 

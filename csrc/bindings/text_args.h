@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,9 +44,9 @@ class Texts {
 
   std::vector<std::string_view> views_;
   std::vector<uint8_t> ascii_;
-  std::vector<py::object> strings_;                  // the Python strings, if made from such
-  std::vector<std::unique_ptr<std::string>> owned_;  // UTF-8 of strings that are not ASCII
-  std::vector<py::object> kept_;                     // Arrow capsules
+  std::vector<py::object> strings_;                                 // the Python strings, if made from such
+  std::vector<std::unique_ptr<char, decltype(&std::free)>> owned_;  // UTF-8 of strings that are not ASCII
+  std::vector<py::object> kept_;                                    // Arrow capsules
 };
 
 // The token indexes of a batch, and the counter for pieces whose size cannot be told from them.

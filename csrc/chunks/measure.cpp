@@ -24,17 +24,25 @@ int64_t CharMeasure::reach(int64_t start, int64_t tokens) const {
   // As many bytes as tokens are left hold at most as many code points: step by that, seldom more than three times.
   const char* text = text_.data();
   const int64_t end = bytes();
-  int64_t at = start;
-  while (tokens >= 16 && at < end) {
-    const int64_t step = tokens < end - at ? tokens : end - at;
-    tokens -= count_code_points(text + at, step);
+  if (tokens <= 0) return start;
+  int64_t at = start, left = tokens;
+  while (left >= 16 && at < end) {
+    const int64_t step = left < end - at ? left : end - at;
+    left -= count_(text + at, step);
     at += step;
   }
   for (; at < end; at++) {
     if (is_continuation(text[at])) continue;
-    if (tokens-- == 0) break;
+    if (left == 0) break;
+    left--;
   }
+  reached_ = {start, at, tokens - left};
   return at;
+}
+
+int64_t CharMeasure::count(int64_t start, int64_t end) const {
+  if (start != reached_.start || end > reached_.end || end - start < reached_.end - end) return size(start, end);
+  return reached_.tokens - size(end, reached_.end);
 }
 
 int64_t CharMeasure::back(int64_t end, int64_t tokens) const {
@@ -43,7 +51,7 @@ int64_t CharMeasure::back(int64_t end, int64_t tokens) const {
   while (tokens >= 16 && at > 0) {
     const int64_t step = tokens < at ? tokens : at;
     at -= step;
-    tokens -= count_code_points(text + at, step);
+    tokens -= count_(text + at, step);
   }
   // The loop may stop inside a character, of which it has not counted the first byte.
   while (at < end && is_continuation(text[at])) at++;

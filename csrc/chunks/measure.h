@@ -24,6 +24,11 @@ class Measure {
   virtual int64_t inside(int64_t) const { return 0; }
   // Tokens of [start, end) tokenised alone.
   virtual int64_t count(int64_t start, int64_t end) const { return size(start, end); }
+  // The larger of `low` and back(end, tokens).
+  virtual int64_t back_to(int64_t low, int64_t end, int64_t tokens) const {
+    const int64_t at = back(end, tokens);
+    return at > low ? at : low;
+  }
 
   // The last and the first position in [low, high] where a word starts, or -1.
   virtual int64_t last_word(int64_t low, int64_t high) const;
@@ -35,7 +40,7 @@ class Measure {
   std::string_view text_;
 };
 
-class ByteMeasure : public Measure {
+class ByteMeasure final : public Measure {
  public:
   using Measure::Measure;
   int64_t size(int64_t start, int64_t end) const override { return end - start; }
@@ -46,17 +51,27 @@ class ByteMeasure : public Measure {
 };
 
 // Code points. For text that is all ASCII, ByteMeasure says the same sooner.
-class CharMeasure : public Measure {
+class CharMeasure final : public Measure {
  public:
-  using Measure::Measure;
-  int64_t size(int64_t start, int64_t end) const override {
-    return count_code_points(text_.data() + start, end - start);
-  }
+  explicit CharMeasure(std::string_view text) : Measure(text), count_(RC_PICK(count_code_points)) {}
+  int64_t size(int64_t start, int64_t end) const override { return count_(text_.data() + start, end - start); }
   int64_t reach(int64_t start, int64_t tokens) const override;
   int64_t back(int64_t end, int64_t tokens) const override;
+  int64_t count(int64_t start, int64_t end) const override;
+  int64_t back_to(int64_t low, int64_t end, int64_t tokens) const override {
+    // No text has more characters than bytes.
+    return end - low <= tokens ? low : Measure::back_to(low, end, tokens);
+  }
+
+ private:
+  decltype(RC_PICK(count_code_points)) count_;
+  // What reach() found last: a chunk that starts there ends near it, and is counted from it.
+  mutable struct {
+    int64_t start = -1, end, tokens;
+  } reached_;
 };
 
-class TokenMeasure : public Measure {
+class TokenMeasure final : public Measure {
  public:
   TokenMeasure(std::string_view text, const TokenIndex& index, const TokenIndex::Counter& counter)
       : Measure(text), index_(index), counter_(counter) {}

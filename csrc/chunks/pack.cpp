@@ -20,9 +20,67 @@ struct Cut {
   bool found() const { return end >= 0; }
 };
 
+// A literal separator in one document, or a level of separators of one byte each. It remembers where it has been looked
+// for in vain: chunk after chunk, the levels are searched in much the same places.
+class Separator {
+ public:
+  Separator(const char* text, const std::string& literal)
+      : text_(text), bytes_(literal), length_(static_cast<int64_t>(literal.size())) {
+    last_ = RC_PICK(find_last);
+    first_ = RC_PICK(find_first);
+  }
+  // The level as one separator, if it can be one.
+  static bool is_set(const std::vector<std::string>& literals) {
+    if (literals.size() < 2 || literals.size() > 4) return false;
+    return std::all_of(literals.begin(), literals.end(), [](const std::string& s) { return s.size() == 1; });
+  }
+  Separator(const char* text, const std::vector<std::string>& set) : text_(text), length_(1) {
+    for (const std::string& literal : set) bytes_ += literal;
+    last_ = RC_PICK(find_last_of);
+    first_ = RC_PICK(find_first_of);
+  }
+
+  int64_t length() const { return length_; }
+
+  // The last place in [low, high] where it starts, or -1; the first.
+  int64_t last(int64_t low, int64_t high) {
+    if (high >= none_from_ && high <= none_to_) high = none_from_ - 1;
+    const int64_t from = low >= none_from_ && low <= none_to_ ? none_to_ + 1 : low;
+    if (from > high) return -1;
+    const int64_t match = last_(text_, from, high, bytes_.data(), static_cast<int64_t>(bytes_.size()));
+    remember(match < 0 ? from : match + 1, high);
+    return match;
+  }
+  int64_t first(int64_t low, int64_t high) {
+    if (low >= none_from_ && low <= none_to_) low = none_to_ + 1;
+    const int64_t to = high >= none_from_ && high <= none_to_ ? none_from_ - 1 : high;
+    if (low > to) return -1;
+    const int64_t match = first_(text_, low, to, bytes_.data(), static_cast<int64_t>(bytes_.size()));
+    remember(low, match < 0 ? to : match - 1);
+    return match;
+  }
+
+ private:
+  void remember(int64_t from, int64_t to) {
+    if (from > to) return;
+    const bool joins = from <= none_to_ + 1 && to >= none_from_ - 1;
+    none_from_ = joins ? std::min(from, none_from_) : from;
+    none_to_ = joins ? std::max(to, none_to_) : to;
+  }
+
+  const char* text_;
+  std::string bytes_;
+  int64_t length_;
+  int64_t none_from_ = 0, none_to_ = -1;  // it starts nowhere in [none_from_, none_to_]
+  decltype(RC_PICK(find_last)) last_;
+  decltype(RC_PICK(find_first)) first_;
+};
+
+// M is the measure's own class, so that its short functions need no call.
+template <class M>
 class Packer {
  public:
-  Packer(std::string_view text, int64_t begin, int64_t end, const Measure& measure, const std::vector<Level>& levels,
+  Packer(std::string_view text, int64_t begin, int64_t end, const M& measure, const std::vector<Level>& levels,
          const PackOptions& options)
       : text_(text.data()),
         size_(static_cast<int64_t>(text.size())),
@@ -31,8 +89,16 @@ class Packer {
         measure_(measure),
         levels_(levels),
         options_(options),
-        find_last_(RC_PICK(find_last)),
-        find_first_(RC_PICK(find_first)) {
+        separators_(levels.size()) {
+    for (size_t i = 0; i < levels.size(); i++) {
+      if (levels[i].kind != Level::Kind::literals) continue;
+      if (Separator::is_set(*levels[i].literals)) {
+        separators_[i].emplace_back(text_, *levels[i].literals);
+      } else {
+        separators_[i].reserve(levels[i].literals->size());
+        for (const std::string& literal : *levels[i].literals) separators_[i].emplace_back(text_, literal);
+      }
+    }
     if (options.min_tokens > 1) tail_ = measure.back(end_, options.min_tokens);
   }
 
@@ -56,6 +122,8 @@ class Packer {
         continue;
       }
       out.push_back({start, stop, tokens});
+      // The end after the next, so that it has come from memory by then.
+      __builtin_prefetch(text_ + std::min(end_, stop + 2 * (stop - start)));
       if (cut.level == FINAL) break;
       resume = start_at(cut.next);
       previous_end = stop;
@@ -95,15 +163,15 @@ class Packer {
   }
 
   Cut best_cut(int64_t start, int64_t previous_end, int64_t budget) const {
+    const int64_t least = measure_.reach(start, std::max<int64_t>(options_.min_tokens, 1) - 1);
     const int64_t reach = std::min(end_, measure_.reach(start, budget));
     if (reach >= end_) return {end_, end_, FINAL};
     // White space is trimmed, so a cut behind the white space that follows is as good.
     int64_t high = skip_space(text_, reach, end_);
-    const int64_t least = measure_.reach(start, std::max<int64_t>(options_.min_tokens, 1) - 1);
     int64_t low = std::max(previous_end, std::max(start, least));
     if (tail_ > low) high = std::min(high, tail_);
     for (int i = 0; i < static_cast<int>(levels_.size()); i++) {
-      Cut cut = last_in(levels_[i], start, low, high);
+      Cut cut = last_in(i, start, low, high);
       if (!cut.found()) continue;
       cut.level = i;
       return cut;
@@ -144,7 +212,8 @@ class Packer {
   }
 
   // The last boundary of the level whose trimmed end is in (low, high].
-  Cut last_in(const Level& level, int64_t start, int64_t low, int64_t high) const {
+  Cut last_in(int number, int64_t start, int64_t low, int64_t high) const {
+    const Level& level = levels_[number];
     Cut best;
     switch (level.kind) {
       case Level::Kind::words: {
@@ -174,13 +243,13 @@ class Packer {
         break;
       }
       case Level::Kind::literals:
-        for (const std::string& literal : *level.literals) {
-          const int64_t length = static_cast<int64_t>(literal.size());
+        for (Separator& separator : separators_[number]) {
+          const int64_t length = separator.length();
           const int64_t kept = options_.keep == Keep::end ? length : 0;  // the cut's end is match + kept
           int64_t last = std::min(high - kept, size_ - length);
           const int64_t first = std::max(best.end, low + 1) - kept;
           while (last >= first) {
-            const int64_t match = find_last_(text_, std::max(first, start), last, literal.data(), length);
+            const int64_t match = separator.last(std::max(first, start), last);
             if (match < 0) break;
             const Cut cut = cut_at({match, match + length});
             if (allowed(cut)) {
@@ -197,7 +266,8 @@ class Packer {
   }
 
   // The first boundary of the level with end in (low, high]; `end` is where a unit that starts at low ends.
-  Cut first_in(const Level& level, int64_t low, int64_t high) const {
+  Cut first_in(int number, int64_t low, int64_t high) const {
+    const Level& level = levels_[number];
     Cut best;
     switch (level.kind) {
       case Level::Kind::words: {
@@ -220,13 +290,13 @@ class Packer {
         break;
       }
       case Level::Kind::literals:
-        for (const std::string& literal : *level.literals) {
-          const int64_t length = static_cast<int64_t>(literal.size());
+        for (Separator& separator : separators_[number]) {
+          const int64_t length = separator.length();
           const int64_t kept = options_.keep == Keep::end ? length : 0;
           int64_t first = std::max(low + 1 - kept, begin_);
           const int64_t last = std::min((best.found() ? best.end - 1 : high) - kept, size_ - length);
           while (first <= last) {
-            const int64_t match = find_first_(text_, first, last, literal.data(), length);
+            const int64_t match = separator.first(first, last);
             if (match < 0) break;
             const Cut cut = cut_at({match, match + length});
             if (allowed(cut)) {
@@ -246,12 +316,12 @@ class Packer {
   // place.
   int64_t overlap_start(int64_t chunk_start, const Cut& cut, int64_t chunk_end, int64_t resume) const {
     const int64_t unit_end = first_unit_end(cut, resume);
-    const int64_t low = std::max(
-        {measure_.back(chunk_end, options_.overlap), chunk_start + 1, measure_.back(unit_end, options_.max_tokens)});
+    const int64_t low = measure_.back_to(std::max(measure_.back(chunk_end, options_.overlap), chunk_start + 1),
+                                         unit_end, options_.max_tokens);
     if (low >= chunk_end) return resume;
     int64_t best = chunk_end;
-    for (const Level& level : levels_)
-      if (!level.is_words()) best = std::min(best, first_start(level, low, best - 1));
+    for (int i = 0; i < static_cast<int>(levels_.size()); i++)
+      if (!levels_[i].is_words()) best = std::min(best, first_start(i, low, best - 1));
     if (best < chunk_end) return best;
     if (!levels_.empty()) {
       const int64_t word = measure_.first_word(low, chunk_end - 1);
@@ -269,10 +339,10 @@ class Packer {
   }
 
   // The first place in [low, high] where a unit of the level starts, or the end of the document.
-  int64_t first_start(const Level& level, int64_t low, int64_t high) const {
+  int64_t first_start(int level, int64_t low, int64_t high) const {
     // A boundary before the white space in front of low leads to low as well.
     int64_t from = trim_space(text_, begin_, low) - 1;
-    if (options_.keep == Keep::drop) from -= longest(level);
+    if (options_.keep == Keep::drop) from -= longest(levels_[level]);
     for (Cut cut = first_in(level, std::max(from, begin_), high); cut.found(); cut = first_in(level, cut.end, high)) {
       const int64_t start = start_at(cut.next);
       if (start >= low) return start <= high ? start : end_;
@@ -290,6 +360,7 @@ class Packer {
   // The end of the first unit after the cut: up to a boundary of the level at which the next chunk would be cut without
   // overlap or, if the rest fits, of the level of this cut.
   int64_t first_unit_end(const Cut& cut, int64_t resume) const {
+    if (levels_.empty()) return first_cluster_end(resume);
     const Cut next = best_cut(resume, cut.end, options_.max_tokens);
     const int64_t limit = next.found() ? next.end : resume + 1;
     const int level = next.level == FINAL ? cut.level : next.level;
@@ -301,10 +372,20 @@ class Packer {
     int64_t unit = limit;
     for (int i = 0; i < static_cast<int>(levels_.size()); i++) {
       if (i > level && (next.level != FINAL || levels_[i].is_words())) break;
-      const Cut first = first_in(levels_[i], resume, unit);
+      const Cut first = first_in(i, resume, unit);
       if (first.found()) unit = first.end;
     }
     return trim_space(text_, resume, unit);
+  }
+
+  // The end of the cluster at `resume` or, if it is larger than the maximum, where it is cut.
+  int64_t first_cluster_end(int64_t resume) const {
+    const int64_t limit = std::min(end_, measure_.reach(resume, options_.max_tokens));
+    int64_t at = resume + 1;
+    while (at < limit && !is_cluster_boundary(text_, size_, at, resume)) at++;
+    if (at < limit || limit == end_) return at;
+    const Cut cut = between_code_points(resume, limit);
+    return cut.found() ? cut.end : resume + 1;
   }
 
   // The first character of a chunk that may start at `at`: white space is skipped, unless a mark holds on to it.
@@ -316,18 +397,22 @@ class Packer {
   const char* text_;
   int64_t size_, begin_, end_, tail_ = -1;
   int64_t anchor_ = 0;  // the start of the current chunk
-  const Measure& measure_;
+  const M& measure_;
   const std::vector<Level>& levels_;
   const PackOptions& options_;
-  decltype(RC_PICK(find_last)) find_last_;
-  decltype(RC_PICK(find_first)) find_first_;
+  mutable std::vector<std::vector<Separator>> separators_;  // by level
 };
 
 }  // namespace
 
 void pack(std::string_view text, int64_t begin, int64_t end, const Measure& measure, const std::vector<Level>& levels,
           const PackOptions& options, std::vector<PackedChunk>& out) {
-  Packer(text, begin, end, measure, levels, options).run(out);
+  if (const auto* bytes = dynamic_cast<const ByteMeasure*>(&measure))
+    Packer<ByteMeasure>(text, begin, end, *bytes, levels, options).run(out);
+  else if (const auto* characters = dynamic_cast<const CharMeasure*>(&measure))
+    Packer<CharMeasure>(text, begin, end, *characters, levels, options).run(out);
+  else
+    Packer<Measure>(text, begin, end, measure, levels, options).run(out);
 }
 
 }  // namespace rc

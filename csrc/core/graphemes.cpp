@@ -39,12 +39,9 @@ bool hangul_joins(uint32_t before, uint32_t after) {
 
 }  // namespace
 
-bool is_cluster_boundary(const char* text, int64_t size, int64_t at, int64_t low) {
-  if (at <= low || at >= size) return true;
+bool is_cluster_boundary_at(const char* text, int64_t size, int64_t at, int64_t low) {
   if (is_continuation(text[at])) return false;
   const int64_t before_at = previous(text, at);
-  if (static_cast<int8_t>(text[at]) >= 0 && static_cast<int8_t>(text[before_at]) >= 0)
-    return !(text[at] == '\n' && text[before_at] == '\r');
   const uint32_t after = decode(text, size, at).value, before = decode(text, size, before_at).value;
   // Nothing extends a line end or a control character.
   if (before == '\r' || before == '\n' || before < 0x20) return true;

@@ -23,7 +23,7 @@ bool is_space(uint32_t c) {
          c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-int64_t skip_space(const char* text, int64_t at, int64_t end) {
+int64_t skip_space_run(const char* text, int64_t at, int64_t end) {
   while (at < end) {
     if (static_cast<int8_t>(text[at]) >= 0) {
       if (!is_ascii_space(text[at])) break;
@@ -37,7 +37,7 @@ int64_t skip_space(const char* text, int64_t at, int64_t end) {
   return at;
 }
 
-int64_t trim_space(const char* text, int64_t start, int64_t end) {
+int64_t trim_space_run(const char* text, int64_t start, int64_t end) {
   while (end > start) {
     if (static_cast<int8_t>(text[end - 1]) >= 0) {
       if (!is_ascii_space(text[end - 1])) break;
@@ -58,7 +58,7 @@ namespace {
 template <class Unit>
 using SizeOf = int64_t (*)(const Unit*, int64_t);
 template <class Unit>
-using Write = void (*)(const Unit*, int64_t, char*);
+using Write = char* (*)(const Unit*, int64_t, char*);
 }  // namespace
 
 template <class Unit>
@@ -73,29 +73,29 @@ int64_t utf8_size(const Unit* units, int64_t n) {
 }
 
 template <class Unit>
-void write_utf8(const Unit* units, int64_t n, char* out) {
+char* write_utf8(const Unit* units, int64_t n, char* out) {
   const Write<Unit> baseline = &baseline::write_utf8;
 #if defined(__x86_64__) || defined(_M_X64)
   const Write<Unit> levels[] = {baseline, &avx2::write_utf8, &avx512::write_utf8};
-  levels[static_cast<int>(simd_level())](units, n, out);
+  return levels[static_cast<int>(simd_level())](units, n, out);
 #else
-  baseline(units, n, out);
+  return baseline(units, n, out);
 #endif
 }
 
 template int64_t utf8_size(const uint8_t*, int64_t);
 template int64_t utf8_size(const uint16_t*, int64_t);
 template int64_t utf8_size(const uint32_t*, int64_t);
-template void write_utf8(const uint8_t*, int64_t, char*);
-template void write_utf8(const uint16_t*, int64_t, char*);
-template void write_utf8(const uint32_t*, int64_t, char*);
+template char* write_utf8(const uint8_t*, int64_t, char*);
+template char* write_utf8(const uint16_t*, int64_t, char*);
+template char* write_utf8(const uint32_t*, int64_t, char*);
 
 void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t n) {
   const auto count = RC_PICK(count_code_points);
   int64_t at = 0, code_points = 0;
   for (int64_t i = 0; i < n; i++) {
     const int64_t to = positions[i] < size ? positions[i] : size;
-    code_points += count(text + at, to - at);
+    code_points += to >= at ? count(text + at, to - at) : -count(text + to, at - to);
     at = to;
     positions[i] = code_points;
   }

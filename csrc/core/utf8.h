@@ -29,10 +29,19 @@ bool is_space(uint32_t code_point);
 
 inline bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
 
+inline bool is_visible_ascii(char c) { return static_cast<int8_t>(c) > ' '; }
+
+int64_t skip_space_run(const char* text, int64_t at, int64_t end);
+int64_t trim_space_run(const char* text, int64_t start, int64_t end);
+
 // The first position at or after `at` that is not white space, or `end`.
-int64_t skip_space(const char* text, int64_t at, int64_t end);
+inline int64_t skip_space(const char* text, int64_t at, int64_t end) {
+  return at < end && is_visible_ascii(text[at]) ? at : skip_space_run(text, at, end);
+}
 // The smallest position p >= start such that all of [p, end) is white space.
-int64_t trim_space(const char* text, int64_t start, int64_t end);
+inline int64_t trim_space(const char* text, int64_t start, int64_t end) {
+  return end > start && is_visible_ascii(text[end - 1]) ? end : trim_space_run(text, start, end);
+}
 
 // clang-format off
 RC_DECLARE_SIMD(
@@ -41,22 +50,24 @@ RC_DECLARE_SIMD(
   int64_t utf8_size(const uint8_t* units, int64_t n);
   int64_t utf8_size(const uint16_t* units, int64_t n);
   int64_t utf8_size(const uint32_t* units, int64_t n);
-  void write_utf8(const uint8_t* units, int64_t n, char* out);
-  void write_utf8(const uint16_t* units, int64_t n, char* out);
-  void write_utf8(const uint32_t* units, int64_t n, char* out);
+  char* write_utf8(const uint8_t* units, int64_t n, char* out);
+  char* write_utf8(const uint16_t* units, int64_t n, char* out);
+  char* write_utf8(const uint32_t* units, int64_t n, char* out);
 )
 // clang-format on
 
 int64_t count_code_points(const char* text, int64_t size);
 bool all_ascii(const char* text, int64_t size);
 
-// The bytes of a Python string (its units are code points of 1, 2 or 4 bytes) in UTF-8; and those bytes.
+// How many bytes a Python string (its units are code points of 1, 2 or 4 bytes) has in UTF-8; and writing them, which
+// gives the end of what was written. No unit takes more bytes than 2, 3 or 4.
 template <class Unit>
 int64_t utf8_size(const Unit* units, int64_t n);
 template <class Unit>
-void write_utf8(const Unit* units, int64_t n, char* out);
+char* write_utf8(const Unit* units, int64_t n, char* out);
 
-// Byte positions (in increasing order) to code point positions, in place, in one pass over the text.
+// Byte positions to code point positions, in place. One pass over the text if they increase; a step back reads again
+// what lies between.
 void to_code_points(const char* text, int64_t size, int64_t* positions, int64_t n);
 // And back.
 void to_bytes(const char* text, int64_t size, int64_t* positions, int64_t n);

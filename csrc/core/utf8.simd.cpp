@@ -1,4 +1,4 @@
-// Plain loops that the compiler turns into vector code for each level.
+// Loops over text and strings, compiled for each level.
 #include "core/utf8.h"
 
 #include "core/bytes.h"
@@ -88,24 +88,71 @@ char* encode(uint32_t c, char* out) {
   return out;
 }
 
-// Blocks that are all ASCII, which are nearly all of most texts, are narrowed without a branch.
+// Narrows a block of units to bytes at `out`, and gives the mask of those that are not ASCII, whose bytes are wrong.
+#if defined(__AVX2__)
+constexpr int N = 32;
+
+__m256i load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+void store(char* out, __m256i v) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), v); }
+
+uint64_t narrow(const uint8_t* units, char* out) {
+  const __m256i v = load(units);
+  store(out, v);
+  return static_cast<uint32_t>(_mm256_movemask_epi8(v));
+}
+
+uint64_t narrow(const uint16_t* units, char* out) {
+  const __m256i a = load(units), b = load(units + 16), high = _mm256_set1_epi16(static_cast<short>(0xFF80));
+  store(out, _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xD8));
+  if (_mm256_testz_si256(_mm256_or_si256(a, b), high)) return 0;
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i ascii = _mm256_packs_epi16(_mm256_cmpeq_epi16(_mm256_and_si256(a, high), zero),
+                                           _mm256_cmpeq_epi16(_mm256_and_si256(b, high), zero));
+  return static_cast<uint32_t>(~_mm256_movemask_epi8(_mm256_permute4x64_epi64(ascii, 0xD8)));
+}
+
+uint64_t narrow(const uint32_t* units, char* out) {
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), high = _mm256_set1_epi32(~0x7F);
+  const __m256i a = load(units), b = load(units + 8), c = load(units + 16), d = load(units + 24);
+  const __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+  store(out, _mm256_permutevar8x32_epi32(bytes, order));
+  if (_mm256_testz_si256(_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d)), high)) return 0;
+  const auto ascii = [&](__m256i v) { return _mm256_cmpeq_epi32(_mm256_and_si256(v, high), _mm256_setzero_si256()); };
+  const __m256i marks =
+      _mm256_packs_epi16(_mm256_packs_epi32(ascii(a), ascii(b)), _mm256_packs_epi32(ascii(c), ascii(d)));
+  return static_cast<uint32_t>(~_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(marks, order)));
+}
+#else
+constexpr int N = 16;
+
 template <class Unit>
-void write(const Unit* units, int64_t n, char* out) {
+uint64_t narrow(const Unit* units, char* out) {
+  uint32_t any = 0;
+  for (int k = 0; k < N; k++) any |= units[k];
+  for (int k = 0; k < N; k++) out[k] = static_cast<char>(units[k]);
+  if (any < 0x80) return 0;
+  uint64_t mask = 0;
+  for (int k = 0; k < N; k++) mask |= static_cast<uint64_t>(units[k] >= 0x80) << k;
+  return mask;
+}
+#endif
+
+// ASCII, which is nearly all of most texts, is narrowed a block at a time; a run of other characters goes one by one.
+template <class Unit>
+char* write(const Unit* units, int64_t n, char* out) {
   int64_t i = 0;
   while (i < n) {
-    if (i + 32 <= n) {
-      uint32_t any = 0;
-      for (int k = 0; k < 32; k++) any |= units[i + k];
-      if (any < 0x80) {
-        for (int k = 0; k < 32; k++) out[k] = static_cast<char>(units[i + k]);
-        out += 32;
-        i += 32;
-        continue;
-      }
+    if (i + N <= n && units[i] < 0x80) {
+      const uint64_t others = narrow(units + i, out);
+      const int ascii = others ? __builtin_ctzll(others) : N;
+      i += ascii;
+      out += ascii;
+      if (!others) continue;
     }
-    const int64_t stop = i + 32 < n ? i + 32 : n;
-    for (; i < stop; i++) out = encode(units[i], out);
+    do out = encode(units[i++], out);
+    while (i < n && (units[i] >= 0x80 || i + N > n));
   }
+  return out;
 }
 
 }  // namespace
@@ -113,9 +160,9 @@ void write(const Unit* units, int64_t n, char* out) {
 int64_t utf8_size(const uint8_t* units, int64_t n) { return size_of(units, n); }
 int64_t utf8_size(const uint16_t* units, int64_t n) { return size_of(units, n); }
 int64_t utf8_size(const uint32_t* units, int64_t n) { return size_of(units, n); }
-void write_utf8(const uint8_t* units, int64_t n, char* out) { write(units, n, out); }
-void write_utf8(const uint16_t* units, int64_t n, char* out) { write(units, n, out); }
-void write_utf8(const uint32_t* units, int64_t n, char* out) { write(units, n, out); }
+char* write_utf8(const uint8_t* units, int64_t n, char* out) { return write(units, n, out); }
+char* write_utf8(const uint16_t* units, int64_t n, char* out) { return write(units, n, out); }
+char* write_utf8(const uint32_t* units, int64_t n, char* out) { return write(units, n, out); }
 
 }  // namespace RC_SIMD
 }  // namespace rc

@@ -12,6 +12,9 @@ RC_DECLARE_SIMD(
   int64_t find_last(const char* text, int64_t low, int64_t high, const char* needle, int64_t length);
   // The smallest such p, or -1.
   int64_t find_first(const char* text, int64_t low, int64_t high, const char* needle, int64_t length);
+  // The same for the bytes of a set, of which there are 1 to 4.
+  int64_t find_last_of(const char* text, int64_t low, int64_t high, const char* set, int64_t length);
+  int64_t find_first_of(const char* text, int64_t low, int64_t high, const char* set, int64_t length);
 )
 // clang-format on
 

@@ -43,5 +43,40 @@ int64_t find_first(const char* text, int64_t low, int64_t high, const char* need
   return -1;
 }
 
+namespace {
+
+// Two bytes are compared again rather than none: sets are short, and loops over them are slow.
+uint64_t any_of(const Block& block, const char* set, int64_t length) {
+  const uint64_t hits = block.equal(set[0]) | block.equal(set[length > 1 ? 1 : 0]);
+  return length > 2 ? hits | block.equal(set[2]) | block.equal(set[length - 1]) : hits;
+}
+
+bool is_any_of(char c, const char* set, int64_t length) {
+  for (int64_t k = 0; k < length; k++)
+    if (c == set[k]) return true;
+  return false;
+}
+
+}  // namespace
+
+int64_t find_last_of(const char* text, int64_t low, int64_t high, const char* set, int64_t length) {
+  int64_t p = high + 1;
+  for (; p - low >= Block::N; p -= Block::N)
+    if (const uint64_t hits = any_of(Block::load(text + p - Block::N), set, length))
+      return p - Block::N + 63 - __builtin_clzll(hits);
+  for (int64_t k = p - 1; k >= low; k--)
+    if (is_any_of(text[k], set, length)) return k;
+  return -1;
+}
+
+int64_t find_first_of(const char* text, int64_t low, int64_t high, const char* set, int64_t length) {
+  int64_t p = low;
+  for (; high - p + 1 >= Block::N; p += Block::N)
+    if (const uint64_t hits = any_of(Block::load(text + p), set, length)) return p + __builtin_ctzll(hits);
+  for (; p <= high; p++)
+    if (is_any_of(text[p], set, length)) return p;
+  return -1;
+}
+
 }  // namespace RC_SIMD
 }  // namespace rc

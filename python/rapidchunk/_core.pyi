@@ -71,6 +71,7 @@ def pack(
     max_tokens: int,
     min_tokens: int = 0,
     overlap: int = 0,
+    special_tokens: int = 0,
     threads: int = 1,
 ) -> tuple[
     NDArray[np.int64],

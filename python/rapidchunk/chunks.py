@@ -656,7 +656,12 @@ def join_columns(
     """Columns of parts whose documents are numbered from `bases`, over one source."""
 
     def join(name: str) -> np.ndarray:
-        columns = [part._columns[name] + (base if name == "document" else 0) for part, base in zip(parts, bases)]
+        columns = [
+            part._columns[name] + base if name == "document" and base else part._columns[name]
+            for part, base in zip(parts, bases)
+        ]
+        if len(columns) == 1:
+            return columns[0]
         return np.concatenate(columns) if columns else np.empty(0, np.int64)
 
     names = parts[0].extra if parts else {}

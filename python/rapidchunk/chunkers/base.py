@@ -116,8 +116,10 @@ class Chunker(ABC):
         about = None if metadata is None else _as_metadata(metadata, len(batch))
         if ids is not None and len(ids) != len(batch):
             raise ValueError(f"ids has {len(ids)} entries for {len(batch)} texts")
-        for number, text in enumerate(batch.source if isinstance(batch.source, list) else ()):
-            self._check_document(text, number)
+        # A str is a document to every strategy.
+        if isinstance(batch.source, list) and set(map(type, batch.source)) - {str}:
+            for number, text in enumerate(batch.source):
+                self._check_document(text, number)
         source, chunk = self._plan(batch)
         parts: list[Chunks] = []
         bases: list[int] = []
@@ -190,11 +192,10 @@ class Chunker(ABC):
             max_tokens=self.max_tokens - special,
             min_tokens=max(least - special, 0),
             overlap=self.overlap,
+            special_tokens=special,
             threads=threads(),
         )
-        table = dict(zip(COLUMNS, columns))
-        table["tokens"] += special
-        return Chunks(texts, table)
+        return Chunks(texts, dict(zip(COLUMNS, columns)))
 
     def _cut(
         self,
@@ -246,7 +247,7 @@ class _Batch:
         """Runs of documents of about BATCH_BYTES."""
         sizes = list(map(len, self.source)) if isinstance(self.source, list) else self.source.sizes().tolist()
         begin = total = 0
-        for number, size in enumerate(sizes):
+        for number, size in enumerate(sizes if sum(sizes) >= BATCH_BYTES else ()):
             total += size
             if total >= BATCH_BYTES:
                 yield begin, number + 1
