@@ -18,6 +18,7 @@ import pytest
 import tiny_encoders as tiny
 from rapidchunk import models
 from rapidchunk.encoders import OnnxEncoder, as_encoder, batches, export
+from rapidchunk.encoders.tokens import ModelTokenizer
 
 ort = pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
@@ -94,6 +95,33 @@ def test_blank_empty_and_odd_texts(encoder):
 def test_special_tokens_in_a_text_are_text(encoder):
     ids, _ = encoder._tokenizer.ids_of(["[SEP] a"])
     assert 3 not in ids and len(ids) > 2
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_ids_of_the_native_wordpiece_are_those_of_tokenizers(lower):
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "the", "har", "##bour", "##s", ".", "caf", "##e", "中"]
+    own = Tokenizer(models.WordPiece({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+    own.normalizer, own.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    own.add_special_tokens(words[:5])
+    native, plain = ModelTokenizer(own, lower=lower), ModelTokenizer(own, lower=lower)
+    assert native._native is not None
+    plain._native = None
+    texts = [
+        "",
+        "A harbour.",
+        " Harbours the\n",
+        "a\ud800b",
+        "[SEP] [CLS]",
+        "\0",
+        "Café caf\u0301e 中a",
+        "x" * 300,
+        "##bour",
+    ]
+    for got, want in zip(native.ids_of(texts), plain.ids_of(texts)):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
