@@ -244,6 +244,36 @@ _NAMES = (
 kernels = types.SimpleNamespace(pool_spans=_pool_spans, **{name: _kernel(name) for name in _NAMES})
 
 
+def copyto(target, source) -> None:
+    np.copyto(_host(target), _host(source))
+
+
+def matmul(a, b, out) -> None:
+    np.matmul(_host(a), _host(b), out=_host(out))
+
+
+def concatenate(arrays) -> ndarray:
+    return _new(np.concatenate([_host(array) for array in arrays]))
+
+
 def device(index: int = 0) -> Device:
     """What `rapidchunk.encoders.cuda.open_device` gives, on the CPU."""
     return Device(index, sys.modules[__name__], kernels, "CPUExecutionProvider", "cpu")
+
+
+def install(put=setattr) -> None:
+    """Puts this module in the place of CUDA: `device="cuda"` then encodes packed graphs in NumPy, others in ONNX Runtime.
+
+    `put(object, name, value)` sets an attribute; monkeypatch.setattr takes it back after a test.
+    """
+    from packed_session import PackedSession
+    from rapidchunk.encoders import cuda as encoder
+
+    real = encoder.open_session
+
+    def open_session(device, path, stream, *, strict):
+        return PackedSession(str(path)) if strict else real(device, path, stream, strict=strict)
+
+    put(encoder, "require", lambda: None)
+    put(encoder, "open_device", device)
+    put(encoder, "open_session", open_session)

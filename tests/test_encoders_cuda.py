@@ -27,15 +27,8 @@ onnx = pytest.importorskip("onnx")
 @pytest.fixture(autouse=True)
 def stand_in(tmp_path_factory, monkeypatch):
     """CUDA looks present; packed graphs run in NumPy, others in ONNX Runtime."""
-    real = cuda.open_session
-
-    def open_session(device, path, stream, *, strict):
-        return packed_session.PackedSession(str(path)) if strict else real(device, path, stream, strict=strict)
-
+    numpy_cupy.install(monkeypatch.setattr)
     monkeypatch.setenv("RAPIDCHUNK_CACHE", str(tmp_path_factory.getbasetemp() / "cuda-cache"))
-    monkeypatch.setattr(cuda, "require", lambda: None)
-    monkeypatch.setattr(cuda, "open_device", numpy_cupy.device)
-    monkeypatch.setattr(cuda, "open_session", open_session)
     monkeypatch.setattr(numpy_cupy, "memory_limit", None)
     numpy_cupy.calls.clear()
 
