@@ -202,3 +202,81 @@ print(digest.hexdigest())
 
 def test_same_cuts_at_every_simd_level(at_every_simd_level):
     assert len(set(at_every_simd_level(PROGRAM).values())) == 1
+
+
+LENGTHS = st.sampled_from([-1, 1, 1.5, 4, 7, 30, 1000])
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    documents=st.lists(st.lists(st.integers(1, 40), max_size=5), max_size=3),
+    dtype=st.sampled_from([np.float32, np.float16]),
+    limits=st.sampled_from([(0, 5), (32, 250), (0, 2**31 - 1)]),
+    length=LENGTHS,
+    threads=st.sampled_from([None, 1, 3]),
+)
+def test_segment_length_equals_the_reference(seed, documents, dtype, limits, length, threads):
+    r = np.random.default_rng(seed)
+    parts = [topics(r, lengths, 64, r.choice([0, 0.5, 3]), dtype) for lengths in documents]
+    vectors = np.concatenate([np.zeros((0, 64), dtype), *parts])
+    vectors[r.random(len(vectors)) < 0.05] = 0
+    offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])]).astype(np.int64)
+    first, last = sizes(r.integers(0, 60, len(vectors)))
+    prior = r.choice(4, len(vectors), p=[0.7, 0.1, 0.1, 0.1]).astype(np.uint8)
+    case = (vectors, first, last, prior, offsets, *limits, length)
+    ours = cpu.directional_cuts(*case, threads=threads)
+    np.testing.assert_array_equal(ours, reference.directional_cuts(*case))
+    check_promises(ours, first, last, offsets, 0, limits[1])
+
+
+@pytest.mark.parametrize("size, noise", [(15, 1.5), (35, 2.5), (35, 4), (20, 0.5), (60, 1)])
+def test_automatic_length_equals_the_reference_on_long_topics(size, noise):
+    vectors = topics(np.random.default_rng(size), [size] * 6, 96, noise)
+    first, last = sizes(np.random.default_rng(1).integers(5, 40, len(vectors)))
+    prior = np.zeros(len(vectors), np.uint8)
+    case = (vectors, first, last, prior, np.array([0, len(vectors)], np.int64), 0, 2**31 - 1, -1)
+    np.testing.assert_array_equal(cpu.directional_cuts(*case), reference.directional_cuts(*case))
+
+
+def cuts_of(vectors, length, limits=(0, 2**31 - 1)):
+    first, last = sizes(np.full(len(vectors), 20))
+    offsets = np.array([0, len(vectors)], np.int64)
+    return cpu.directional_cuts(vectors, first, last, np.zeros(len(vectors), np.uint8), offsets, *limits, length)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("length", [2, 5, 12, 35, 80])
+def test_segment_length_is_met(seed, length):
+    r = np.random.default_rng(seed)
+    vectors = topics(r, r.integers(3, 40, 20), 64, 2.0)
+    found = len(vectors) / cuts_of(vectors, length).sum()
+    assert length / 1.5 < found < length * 1.5
+
+
+def test_longer_segments_never_have_more_cuts_and_limits_hold():
+    vectors = topics(np.random.default_rng(3), [25] * 8, 64, 2.0)
+    for limits in ((0, 2**31 - 1), (60, 300)):
+        counts = [int(cuts_of(vectors, length, limits).sum()) for length in (1, 2, 4, 8, 16, 32, 64, 10**6)]
+        assert counts == sorted(counts, reverse=True)
+    assert counts[-1] == -(-len(vectors) * 20 // 300)  # no more than the maximum asks for
+    assert cuts_of(vectors, 1).sum() == len(vectors) and cuts_of(vectors, 10**6).sum() == 1
+
+
+@pytest.mark.parametrize("weight", [0.7, 1.0, 1.5])
+def test_automatic_length_finds_chapters_where_the_default_finds_their_parts(weight):
+    r = np.random.default_rng(5)
+    chapters, parts = (np.repeat(r.standard_normal((240 // n, 384)), n, 0) for n in (40, 5))
+    vectors = (weight * chapters + parts + r.standard_normal((240, 384))).astype(np.float32)
+    assert cuts_of(vectors, 0).sum() > 20
+    assert (np.flatnonzero(cuts_of(vectors, -1)) + 1).tolist() == [40, 80, 120, 160, 200, 240]
+    short = vectors[:79]
+    np.testing.assert_array_equal(cuts_of(short, -1), cuts_of(short, 0))
+
+
+@pytest.mark.parametrize("length", [0.5, -2, float("nan"), float("inf")])
+def test_a_wrong_segment_length_is_named(backend, length):
+    vectors = np.ones((3, 4), np.float32)
+    first, last = sizes(np.full(3, 5))
+    with pytest.raises(ValueError, match="^segment_length "):
+        backend.directional_cuts(vectors, first, last, np.zeros(3, np.uint8), np.array([0, 3], np.int64), 0, 9, length)

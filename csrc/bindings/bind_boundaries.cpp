@@ -83,7 +83,7 @@ py::array_t<uint8_t> bind_optimal_cuts(const py::array& similarity, const py::ar
 
 py::array_t<uint8_t> bind_directional_cuts(const py::array& vectors, const py::array& first, const py::array& last,
                                            const py::array& prior, const py::array& doc_offsets, int64_t min_tokens,
-                                           int64_t max_tokens, const Threads& threads) {
+                                           int64_t max_tokens, double segment_length, const Threads& threads) {
   const FloatRows rows = float_rows(vectors, "vectors");
   const auto f = view<int64_t>(first, "first"), l = view<int64_t>(last, "last");
   const auto offsets = view<int64_t>(doc_offsets, "doc_offsets");
@@ -98,7 +98,7 @@ py::array_t<uint8_t> bind_directional_cuts(const py::array& vectors, const py::a
     uint8_t* out = cut.mutable_data();
     py::gil_scoped_release release;
     directional_cuts(rows.data, rows.half, rows.columns, {offsets.data, f.data, l.data, documents}, p.data, min_tokens,
-                     max_tokens, out, workers);
+                     max_tokens, segment_length, out, workers);
   }
   return cut;
 }
@@ -114,7 +114,8 @@ void bind_boundaries(py::module_& m) {
   m.def("optimal_cuts", &bind_optimal_cuts, arg("similarity"), arg("first"), arg("last"), arg("doc_offsets"),
         arg("min_tokens"), arg("max_tokens"), arg("penalty") = 0, arg("threads") = py::none());
   m.def("directional_cuts", &bind_directional_cuts, arg("vectors"), arg("first"), arg("last"), arg("prior"),
-        arg("doc_offsets"), arg("min_tokens"), arg("max_tokens"), arg("threads") = py::none());
+        arg("doc_offsets"), arg("min_tokens"), arg("max_tokens"), arg("segment_length") = 0.0,
+        arg("threads") = py::none());
 }
 
 }  // namespace rc

@@ -12,7 +12,12 @@ namespace rc {
 namespace {
 
 constexpr int kPasses = 4;
-constexpr double kUsualLength = 7;  // sentences of a chunk, where the search begins
+constexpr double kUsualLength = 7;              // sentences of a chunk, where the search begins
+constexpr int64_t kAllCuts = int64_t{1} << 30;  // no boundary can be worth this much
+// The automatic length (fitted, as the rest is): documents of so many sentences; chunks that are longer than this, or
+// whose far pairs are less alike than so many near ones.
+constexpr int64_t kAutomaticFrom = 80;
+constexpr double kSurelyLong = 22, kFlat = 0.65;
 
 // The memory of one document.
 struct Directional {
@@ -54,13 +59,89 @@ struct Directional {
     for (int64_t j = n; j > 0; j = from[j]) chunks++;
     return chunks;
   }
+
+  // The penalty adapts to the length that it finds. Returns the number of chunks.
+  int64_t adapt(int64_t n, const uint8_t* prior) {
+    double length = kUsualLength;
+    int64_t chunks = 0;
+    for (int pass = 0; pass < kPasses; pass++) {
+      chunks = segment(n, quantise(0.25 * std::min(std::max(length, 2.0), 20.0) / kUsualLength), prior);
+      length = 0.5 * length + 0.5 * (static_cast<double>(n) / static_cast<double>(chunks));
+    }
+    return chunks;
+  }
+
+  // The number of chunks never rises with the penalty: bisects for the one that comes nearest to the length, of two
+  // that are as near the one with fewer chunks.
+  void meet(int64_t n, double length, const uint8_t* prior) {
+    const int64_t wanted = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(n) / length + 0.5));
+    int64_t low = -kAllCuts, high = kAllCuts;  // more than wanted below low, at most as many from high on
+    int64_t more = n + 1, fewer = 0;           // chunks found there
+    while (high - low > 1) {
+      const int64_t middle = low + (high - low) / 2;
+      const int64_t chunks = segment(n, middle, prior);
+      if (chunks == wanted) return;
+      (chunks > wanted ? low : high) = middle;
+      (chunks > wanted ? more : fewer) = chunks;
+    }
+    segment(n, fewer == 0 || more - wanted < wanted - fewer ? low : high, prior);
+  }
 };
+
+// How far the similarity of sentences reaches, in sentences: three times the mean distance under the curve of the
+// autocorrelation, as far as it is above its floor.
+double reach(const int64_t* total, int64_t n, int64_t lags) {
+  std::vector<double> y(lags);
+  for (int64_t k = 0; k < lags; k++)
+    y[k] = static_cast<double>(total[k]) / (static_cast<double>(n - k - 1) * static_cast<double>(kOne));
+  std::vector<double> tail(y.begin() + lags / 4, y.begin() + lags / 2 + 1);
+  std::sort(tail.begin(), tail.end());
+  const size_t half = tail.size() / 2;
+  const double floor = tail.size() % 2 ? tail[half] : (tail[half - 1] + tail[half]) * 0.5;
+  for (double& value : y) value -= floor;
+  const double least = 0.05 * std::max(y[0], 1e-3);
+  int64_t end = lags;
+  for (int64_t k = 0; k < lags && end == lags; k++) {
+    const double smooth = ((k ? y[k - 1] : 0.0) + y[k] + (k + 1 < lags ? y[k + 1] : 0.0)) / 3.0;
+    if (smooth <= least) end = k;
+  }
+  double mass = 0, moment = 0;
+  for (int64_t k = 0; k < std::max<int64_t>(end, 1); k++) {
+    const double value = std::max(y[k], 0.0);
+    mass += value;
+    moment += value * static_cast<double>(k + 1);
+  }
+  return 3 * moment / std::max(mass, 1e-9);
+}
+
+// The automatic length: where similarities reach further than the chunks found, and either far or the chunks are not
+// flat inside, chunks of that reach.
+void lengthen(Directional* m, const DirectionalDocument& d, int64_t chunks, const uint8_t* prior) {
+  if (d.n < kAutomaticFrom) return;
+  const int64_t lags = std::min(d.n - 3, kLongest - 1);
+  std::vector<int64_t> total(lags);
+  RC_PICK(lag_products)(d, lags, total.data());
+  const double length = reach(total.data(), d.n, lags);
+  if (!(length > static_cast<double>(d.n) / static_cast<double>(chunks))) return;
+  if (length <= kSurelyLong) {
+    Within w{};
+    for (int64_t j = d.n; j > 0; j = m->from[j])
+      if (j - m->from[j] >= 4) RC_PICK(within_products)(d, m->from[j], j, &w);
+    if (!w.near_pairs || !w.far_pairs) return;
+    const double near = static_cast<double>(w.near) / (static_cast<double>(w.near_pairs) * static_cast<double>(kOne));
+    const double far = static_cast<double>(w.far) / (static_cast<double>(w.far_pairs) * static_cast<double>(kOne));
+    if (!(far / std::max(near, 1e-3) < kFlat)) return;
+  }
+  m->segment(d.n, quantise(0.25 * (length / kUsualLength) * (length / kUsualLength)), prior);
+}
 
 }  // namespace
 
 void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceSizes& s, const uint8_t* prior,
-                      int64_t min_tokens, int64_t max_tokens, uint8_t* cut, int threads) {
+                      int64_t min_tokens, int64_t max_tokens, double segment_length, uint8_t* cut, int threads) {
   check_limits(min_tokens, max_tokens);
+  check(segment_length == kAutomaticLength || segment_length == 0 || (segment_length >= 1 && segment_length <= 1e9),
+        "segment_length", "must be from 1 to 1e9, 0 or -1");
   check_sizes(s);
   for (int64_t i = 0; i < s.offsets[s.documents]; i++) check(prior[i] <= 3, "prior", "must be from 0 to 3");
   const auto costs = RC_PICK(directional_costs);
@@ -80,16 +161,26 @@ void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceS
     m.best.resize(n + 1);
     m.from.resize(n + 1);
     m.cost.resize(m.row[n]);
-    const int64_t wrong =
-        costs({static_cast<const char*>(vectors) + begin * row_bytes, half, n, H, first, last, m.low.data(),
-               m.row.data(), min_tokens, m.z.data(), m.norms.data(), m.energy.data(), m.weight.data(), m.cost.data()});
+    const DirectionalDocument document{static_cast<const char*>(vectors) + begin * row_bytes,
+                                       half,
+                                       n,
+                                       H,
+                                       first,
+                                       last,
+                                       m.low.data(),
+                                       m.row.data(),
+                                       min_tokens,
+                                       m.z.data(),
+                                       m.norms.data(),
+                                       m.energy.data(),
+                                       m.weight.data(),
+                                       m.cost.data()};
+    const int64_t wrong = costs(document);
     if (wrong >= 0) return bad.report(begin + wrong);
-    double length = kUsualLength;
-    for (int pass = 0; pass < kPasses; pass++) {
-      const int64_t penalty = quantise(0.25 * std::min(std::max(length, 2.0), 20.0) / kUsualLength);
-      const int64_t chunks = m.segment(n, penalty, prior + begin);
-      length = 0.5 * length + 0.5 * (static_cast<double>(n) / static_cast<double>(chunks));
-    }
+    if (segment_length > 0)
+      m.meet(n, segment_length, prior + begin);
+    else if (const int64_t chunks = m.adapt(n, prior + begin); segment_length == kAutomaticLength)
+      lengthen(&m, document, chunks, prior + begin);
     for (int64_t j = n; j > 0; j = m.from[j]) cut[begin + j - 1] = 1;
   });
   check(bad.index() < 0, "vectors", "must be finite; row " + std::to_string(bad.index()) + " is not");

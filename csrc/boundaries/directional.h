@@ -71,12 +71,27 @@ struct DirectionalDocument {
   int32_t* cost;    // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
 };
 
-// Returns the first vector that is not finite, or -1.
-RC_DECLARE_SIMD(int64_t directional_costs(const DirectionalDocument& d);)
+// What the automatic length looks at: cosines of centred sentences, quantised and added up.
+struct Within {
+  int64_t near, far;              // of pairs of one chunk at distance 1, and from 3 on
+  int64_t near_pairs, far_pairs;  // how many
+};
 
-// Throws if a vector is not finite.
+RC_DECLARE_SIMD(
+    // Returns the first vector that is not finite, or -1.
+    int64_t directional_costs(const DirectionalDocument& d);
+    // After directional_costs: total[k] of the pairs at distance k + 1, k < lags.
+    void lag_products(const DirectionalDocument& d, int64_t lags, int64_t* total);
+    // After directional_costs: adds the pairs of the chunk [begin, end).
+    void within_products(const DirectionalDocument& d, int64_t begin, int64_t end, Within* sums);)
+
+constexpr double kAutomaticLength = -1;
+
+// segment_length: sentences of a chunk, on average, as nearly as the limits allow; 0: found with the penalty that
+// adapts; kAutomaticLength: the same, but longer where the similarities reach further. Throws if a vector is not
+// finite.
 void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceSizes& s, const uint8_t* prior,
-                      int64_t min_tokens, int64_t max_tokens, uint8_t* cut, int threads);
+                      int64_t min_tokens, int64_t max_tokens, double segment_length, uint8_t* cut, int threads);
 
 #endif
 }  // namespace rc

@@ -108,7 +108,32 @@ int64_t costs_of(const T* vectors, const DirectionalDocument& d) {
   return -1;
 }
 
+// The cosine of two centred sentences, of which z has the weighted ones.
+int64_t cosine(const DirectionalDocument& d, int64_t i, int64_t j, int64_t width) {
+  const double weighted = row_dot<Lanes>(d.z + i * width, d.z + j * width, width);
+  return quantise(weighted / (d.weight[i] * d.weight[j]));
+}
+
 }  // namespace
+
+void lag_products(const DirectionalDocument& d, int64_t lags, int64_t* total) {
+  const int64_t width = (d.H + kLanes - 1) / kLanes * kLanes;
+  for (int64_t k = 0; k < lags; k++) total[k] = 0;
+  for (int64_t j = 1; j < d.n; j++)
+    for (int64_t k = 0; k < lags && k < j; k++) total[k] += cosine(d, j - k - 1, j, width);
+}
+
+void within_products(const DirectionalDocument& d, int64_t begin, int64_t end, Within* sums) {
+  const int64_t width = (d.H + kLanes - 1) / kLanes * kLanes;
+  for (int64_t i = begin; i < end; i++) {
+    for (int64_t j = i + 1; j < end; j++) {
+      if (j - i == 2) continue;
+      const bool next = j - i == 1;
+      (next ? sums->near : sums->far) += cosine(d, i, j, width);
+      (next ? sums->near_pairs : sums->far_pairs)++;
+    }
+  }
+}
 
 int64_t directional_costs(const DirectionalDocument& d) {
   if (d.half) return costs_of(static_cast<const Half*>(d.vectors), d);

@@ -186,6 +186,7 @@ def directional_cuts(
     doc_offsets: NDArray[np.int64],
     min_tokens: int,
     max_tokens: int,
+    segment_length: float = 0.0,
     threads: int | None = None,
 ) -> NDArray[np.uint8]: ...
 

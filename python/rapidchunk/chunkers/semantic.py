@@ -62,6 +62,10 @@ class SemanticChunker(Chunker):
             how well the sentences of a chunk point in one direction (`rapidchunk.kernels.reference.directional_cuts`); with a
             rule, boundaries are cut wherever the limits allow and forced cuts go to the weakest similarity.
             "greedy": one pass, cutting at the rule's boundaries (default: percentile 90) as soon as `min_tokens` is reached.
+        segment_length: sentences of a chunk, on average and roughly, as far as the limits allow; or "auto": longer chunks in
+            documents of 80 sentences and more whose similarities reach further than the default's. For long uniform texts
+            (book chapters, lectures), with a large `max_tokens`: the default expects about 7 sentences a topic. Not together
+            with a rule.
         block: compare blocks of this many sentences (rules only).
         vectors: None; "mean": the token-weighted mean of the sentence vectors, free; "reencode": encode each chunk; "late": the
             mean of the token vectors within each chunk, by a model that has read the document (see `Chunks.encode`).
@@ -88,6 +92,7 @@ class SemanticChunker(Chunker):
         gradient: float | None = None,
         depth: float | None = None,
         method: str = "optimal",
+        segment_length: float | str | None = None,
         block: int = 1,
         vectors: str | None = None,
         sentence_vectors: bool = False,
@@ -112,6 +117,9 @@ class SemanticChunker(Chunker):
                     f"{name} (a boundary threshold) must be a number from {low:g} to {high:g}, not {value!r}"
                 )
         self.method = choice("method", method, ("optimal", "greedy"))
+        self.segment_length = _segment_length(segment_length)
+        if self.segment_length is not None and (rules or self.method != "optimal"):
+            raise ValueError("segment_length is for the default method, without a rule")
         self.block = whole_number("block", block, 1)
         if self.method == "greedy" and not rules:
             rules = {"percentile": 90.0}
@@ -217,7 +225,8 @@ class SemanticChunker(Chunker):
         low, high = max(self.min_tokens - special, 0), self.max_tokens - special
         if self.rule is None:
             prior = _core.breaks_before(texts, spans, offsets)
-            return kernels.directional_cuts(vectors, first, last, prior, offsets, low, high)
+            length = -1.0 if self.segment_length == "auto" else float(self.segment_length or 0)
+            return kernels.directional_cuts(vectors, first, last, prior, offsets, low, high, length)
         similarity = kernels.adjacent_similarity(vectors, offsets, self.block)
         candidates = kernels.boundary_candidates(similarity, offsets, *self.rule)
         if self.method == "greedy":
@@ -241,3 +250,11 @@ class SemanticChunker(Chunker):
         same = np.append(False, document[starts[1:]] == document[ends[:-1]])
         earlier = np.maximum(earlier, np.append(0, starts[:-1] + 1))
         return np.where(same, np.minimum(earlier, starts), starts)
+
+
+def _segment_length(value: Any) -> float | str | None:
+    if value is None or value == "auto":
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 1 <= value <= 1e9:
+        raise ValueError(f"segment_length must be a number of sentences from 1, or 'auto', not {value!r}")
+    return float(value)

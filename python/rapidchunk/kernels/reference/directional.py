@@ -19,6 +19,8 @@ vector whose square is at most 2^-40 is zero. plain_log is written out, so that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +37,11 @@ REACH = 256
 LONGEST = 400
 PASSES = 4
 USUAL_LENGTH = 7.0
+AUTOMATIC = -1
+AUTOMATIC_FROM = 80
+SURELY_LONG = 22.0
+FLAT = 0.65
+ALL_CUTS = 2**30
 LOG2 = 0.6931471805599453
 
 
@@ -109,6 +116,7 @@ def directional_cuts(
     doc_offsets: Int64,
     min_tokens: int,
     max_tokens: int,
+    segment_length: float = 0.0,
     threads: int | None = None,
 ) -> UInt8:
     """Choose the cuts between which the sentences of a document point most in one direction; see the module.
@@ -124,6 +132,10 @@ def directional_cuts(
         prior: uint8 [n], what stands before each sentence: 0 nothing, 1 a line break, 2 a blank line, 3 a heading;
             a cut there earns 0, .25, .5, .75.
         doc_offsets: int64 [D + 1].
+        segment_length: 0: the penalty adapts (see the module). From 1 on: sentences of a chunk, on average: the penalty is
+            bisected for the number of chunks that comes nearest within the limits (of two as near, the smaller). -1: in
+            documents of 80 sentences and more, chunks as long as similarities reach, where that is further than the chunks
+            that the adapting penalty finds, and either far (22 sentences) or these are not flat inside; see `_reach`.
 
     Returns:
         uint8 [n], 1 where a chunk ends with this sentence; always 1 for the last sentence of a document.
@@ -138,6 +150,8 @@ def directional_cuts(
     documents = _check_sentences(first, last, doc_offsets, len(vectors))
     check_threads(threads)
     _check_limits(min_tokens, max_tokens)
+    some = segment_length in (0, AUTOMATIC) or 1 <= segment_length <= 1e9
+    check(some, "segment_length", "must be from 1 to 1e9, 0 or -1")
     check((prior <= 3).all(), "prior", "must be from 0 to 3")
     bad = np.flatnonzero(~lanes.finite_rows(vectors))
     check(not len(bad), "vectors", f"must be finite; row {bad[0] if len(bad) else ''} is not")
@@ -145,19 +159,27 @@ def directional_cuts(
     for d in range(documents):
         inside = slice(int(doc_offsets[d]), int(doc_offsets[d + 1]))
         if inside.start < inside.stop:
-            cut[inside] = _document(vectors[inside], first[inside], last[inside], prior[inside], min_tokens, max_tokens)
+            document = (vectors[inside], first[inside], last[inside], prior[inside])
+            cut[inside] = _document(*document, min_tokens, max_tokens, segment_length)
     return cut
 
 
 def _document(
-    vectors: NDArray[np.floating], first: Int64, last: Int64, prior: UInt8, min_tokens: int, max_tokens: int
+    vectors: NDArray[np.floating],
+    first: Int64,
+    last: Int64,
+    prior: UInt8,
+    min_tokens: int,
+    max_tokens: int,
+    segment_length: float,
 ) -> UInt8:
     n = len(vectors)
     x = lanes.blocks(vectors)
     scale, inverse = lanes.norms(x)
     y = _centred((x * scale[:, None, None]) * inverse[:, None, None])
     kappa = _concentration(y)
-    z = y * _weights(last - first).astype(np.float32)[:, None, None]
+    weight = _weights(last - first)
+    z = y * weight.astype(np.float32)[:, None, None]
 
     starts: list[Int64] = []  # for each last sentence the possible first ones, and what the chunks cost
     costs: list[Int64] = []
@@ -174,11 +196,10 @@ def _document(
         starts.append(np.arange(low, j + 1))
         costs.append(1000 * ONE * missing // max(min_tokens, 1) - _rewards(energy[low : j + 1], kappa))
 
-    length = USUAL_LENGTH
-    ends: list[int] = []
     bonus = prior.astype(np.int64) * (ONE // 4)
-    for _ in range(PASSES):
-        penalty = int(_quantise(0.25 * min(max(length, 2.0), 20.0) / USUAL_LENGTH))
+
+    def segment(penalty: int) -> list[int]:
+        """The last sentences of the chunks of the cheapest segmentation, from the end."""
         best = np.zeros(n + 1, np.int64)
         origin = np.zeros(n + 1, np.int64)
         for j in range(n):
@@ -191,7 +212,78 @@ def _document(
         while end > 0:
             ends.append(end - 1)
             end = int(origin[end])
-        length = 0.5 * length + 0.5 * (n / len(ends))
+        return ends
+
+    if segment_length > 0:
+        ends = _meet(segment, n, segment_length)
+    else:
+        length = USUAL_LENGTH
+        for _ in range(PASSES):
+            ends = segment(int(_quantise(0.25 * min(max(length, 2.0), 20.0) / USUAL_LENGTH)))
+            length = 0.5 * length + 0.5 * (n / len(ends))
+        if segment_length == AUTOMATIC and n >= AUTOMATIC_FROM:
+            length = _reach(z, weight)
+            if length > n / len(ends) and (length > SURELY_LONG or _flatness(z, weight, ends[::-1]) < FLAT):
+                ends = segment(int(_quantise(0.25 * (length / USUAL_LENGTH) * (length / USUAL_LENGTH))))
     cut = np.zeros(n, np.uint8)
     cut[ends] = 1
     return cut
+
+
+def _meet(segment: Callable[[int], list[int]], n: int, length: float) -> list[int]:
+    """The segmentation whose number of chunks comes nearest to n / length; it never rises with the penalty."""
+    wanted = max(1, int(n / length + 0.5))
+    low, high = -ALL_CUTS, ALL_CUTS
+    more, fewer = n + 1, 0
+    while high - low > 1:
+        middle = low + (high - low) // 2
+        ends = segment(middle)
+        if len(ends) == wanted:
+            return ends
+        if len(ends) > wanted:
+            low, more = middle, len(ends)
+        else:
+            high, fewer = middle, len(ends)
+    return segment(low if fewer == 0 or more - wanted < wanted - fewer else high)
+
+
+def _cosines(z: lanes.Float32, weight: Float64, left: Int64, right: Int64) -> Int64:
+    return _quantise(lanes.dot(z[left], z[right]).astype(np.float64) / (weight[left] * weight[right]))
+
+
+def _reach(z: lanes.Float32, weight: Float64) -> float:
+    """How far the similarity of sentences reaches: three times the mean distance under the curve of the autocorrelation, as
+    far as it is above its floor (the median from a quarter to half of the distances)."""
+    n = len(z)
+    lags = min(n - 3, LONGEST - 1)
+    y = np.empty(lags)
+    for k in range(lags):
+        left = np.arange(n - k - 1)
+        y[k] = float(_cosines(z, weight, left, left + k + 1).sum()) / (float(n - k - 1) * ONE)
+    y = y - np.median(y[lags // 4 : lags // 2 + 1])
+    around = np.concatenate([[0.0], y, [0.0]])
+    smooth = ((around[:-2] + around[1:-1]) + around[2:]) / 3.0
+    low = np.flatnonzero(smooth <= 0.05 * max(y[0], 1e-3))
+    mass = moment = 0.0
+    for k in range(max(int(low[0]) if len(low) else lags, 1)):
+        mass += max(y[k], 0.0)
+        moment += max(y[k], 0.0) * (k + 1)
+    return float(3 * moment / max(mass, 1e-9))
+
+
+def _flatness(z: lanes.Float32, weight: Float64, ends: list[int]) -> float:
+    """The mean similarity within chunks (of 4 and more) from distance 3 on, over that of neighbours."""
+    near, far = [0, 0], [0, 0]
+    begin = 0
+    for end in ends:
+        size = end + 1 - begin
+        for distance in range(1, size) if size >= 4 else ():
+            left = np.arange(begin, end + 1 - distance)
+            if distance != 2:
+                sums = near if distance == 1 else far
+                sums[0] += int(_cosines(z, weight, left, left + distance).sum())
+                sums[1] += len(left)
+        begin = end + 1
+    if not near[1] or not far[1]:
+        return 1.0
+    return (far[0] / (float(far[1]) * ONE)) / max(near[0] / (float(near[1]) * ONE), 1e-3)
