@@ -1,4 +1,4 @@
-"""The command line: ``rapidchunk index | search | chunk | view | models``.
+"""The command line: ``rapidchunk index | search | chunk | view | tune | models``.
 
 Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong usage, 130 interrupted, 141 the reader of the
 output went away.
@@ -12,12 +12,12 @@ import sys
 from collections.abc import Sequence
 
 from rapidchunk._version import __version__
-from rapidchunk.cli import chunk, index, models, search, view
+from rapidchunk.cli import chunk, index, models, search, tune, view
 from rapidchunk.cli.common import UsageError
 
 __all__ = ["main"]
 
-COMMANDS = (index, search, chunk, view, models)
+COMMANDS = (index, search, chunk, view, tune, models)
 
 
 def parser() -> argparse.ArgumentParser:
