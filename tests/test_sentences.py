@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rapidchunk import sentence_spans
 from rapidchunk.kernels import cpu, reference
 from sentence_sets import UD, exact, f1, golden_rules, pysbd_tests, sentencex_tests, ud_documents
 
@@ -256,6 +257,34 @@ def test_batch_and_arguments() -> None:
             kernel(texts, "xx")
         with pytest.raises(ValueError, match="threads"):
             kernel(texts, threads=0)
+
+
+# ---- long documents, which are read in pieces ----
+
+
+@given(TEXTS, TEXTS, st.sampled_from("Aa1.(\"['#-~"), st.sampled_from(LANGUAGES), st.booleans())
+def test_blank_line_divides(before: str, after: str, first: str, language: str | None, newlines: bool) -> None:
+    head, tail = before + "\n\n", first + after
+    size = len(head.encode())
+    moved = [(start + size, end + size) for start, end in spans_of(tail, language, newlines)]
+    assert spans_of(head + tail, language, newlines) == spans_of(head, language, newlines) + moved
+
+
+def test_pieces_of_a_long_document() -> None:
+    paragraph = "Dr. Ünal met „Mr. O’Neil“ (at 5 p.m.). Why?\n\n\u00a0\n\n— He said: “No. Never.”\r\n\r\n"
+    parts = [f"{number}. {paragraph}" * 9000 for number in range(4)]
+    separate, at = [], 0
+    for part in parts:
+        separate.append(cpu.sentence_spans([part.encode()])[0] + at)
+        at += len(part.encode())
+    text = "".join(parts)
+    assert len(parts[0].encode()) < 2 << 20 < len(text.encode())
+    for threads in (1, 2):
+        assert np.array_equal(cpu.sentence_spans([text.encode()], threads=threads)[0], np.concatenate(separate))
+    encoded = text.encode()
+    points = sentence_spans(["Ä.", text])[0][1:]
+    lengths = [len(encoded[a:b].decode()) for a, b in np.concatenate(separate)[::97].tolist()]
+    assert [len(text[a:b].strip()) for a, b in points[::97].tolist()] == lengths
 
 
 # ---- the reference, and promises on any text ----

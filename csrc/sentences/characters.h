@@ -51,6 +51,19 @@ struct AsciiKinds {
 };
 inline constexpr AsciiKinds ascii_kinds;
 
+// Which ASCII characters are letters or digits, and which may stand inside a word with a full stop ("e.g.", "c/o").
+struct AsciiWords {
+  bool alphanumeric[128] = {}, inside[128] = {};
+  constexpr AsciiWords() {
+    for (int code = 0; code < 128; ++code) {
+      const Kind kind = ascii_kinds.kinds[code];
+      alphanumeric[code] = kind == Kind::upper || kind == Kind::lower || kind == Kind::letter || kind == Kind::digit;
+      inside[code] = alphanumeric[code] || code == '.' || code == '-' || code == '\'' || code == '/';
+    }
+  }
+};
+inline constexpr AsciiWords ascii_words;
+
 // ASCII and the first 16384 code points by table, the others by binary search.
 inline Kind kind_of(uint32_t code) {
   if (code < 128) return ascii_kinds.kinds[code];

@@ -26,9 +26,14 @@ bool writes_ordinals(int language) {
   return false;
 }
 
-bool in(uint32_t code, const char* ascii) {
-  return code < 0x80 && code != 0 && std::strchr(ascii, static_cast<int>(code));
+// Whether the code is one of these.
+template <char... ascii>
+constexpr bool in(uint32_t code) {
+  return ((code == static_cast<uint32_t>(ascii)) || ...);
 }
+
+bool is_ascii_letter(unsigned char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
+bool is_visible_ascii(unsigned char c) { return c > ' ' && c < 0x7F; }
 
 // The bracket or quote that closes what `code` opens; 0 for what opens nothing.
 uint32_t closing(uint32_t code) {
@@ -145,6 +150,10 @@ class Scanner {
   // White space from i on. A space that carries a combining mark is no white space: the two are one character to a
   // reader.
   Gap skip_space(int64_t i) const {
+    if (i + 1 < size_ && is_visible_ascii(text_[i + 1])) {  // a single space or line feed
+      if (text_[i] == ' ') return {i + 1, 0};
+      if (text_[i] == '\n') return {i + 1, !(i > 0 && text_[i - 1] == '\r')};
+    }
     int newlines = 0;
     int64_t last_space = -1;
     while (i < size_) {
@@ -192,7 +201,7 @@ class Scanner {
     if (i >= size_) return false;
     const unsigned char c = text_[i];
     if (c == '|') return true;
-    if (!in(c, "#-=_*~+/")) return false;
+    if (!in<'#', '-', '=', '_', '*', '~', '+', '/'>(c)) return false;
     int64_t j = i;
     while (j < size_ && text_[j] == c) ++j;
     if (c == '#' && j - i <= 6 && j < size_ && (text_[j] == ' ' || text_[j] == '\t')) return true;
@@ -204,13 +213,15 @@ class Scanner {
   // "12." "b)" "iv.)" "(3)" at i, with white space after it.
   Marker marker_at(int64_t i) const {
     Marker m;
+    if (i + 1 < size_ && is_ascii_letter(text_[i]) && !in<'i', 'v', 'x'>(text_[i] | 32) && !in<'.', ')'>(text_[i + 1]))
+      return m;  // most words
     const bool bracket = i < size_ && text_[i] == '(';
     const int64_t first = i + bracket;
     int64_t j = first;
     while (j < size_ && j - first < 3 && text_[j] >= '0' && text_[j] <= '9')
       m.number = m.number * 10 + text_[j++] - '0';
     if (j == first) {
-      while (j < size_ && j - first < 5 && ((text_[j] | 32) >= 'a' && (text_[j] | 32) <= 'z')) ++j;
+      while (j < size_ && j - first < 5 && is_ascii_letter(text_[j])) ++j;
       if (j == first) return {};
       if (j - first == 1) m.letter = (text_[first] | 32) - 'a' + 1;
       m.roman = roman_value(text_ + first, j - first);
@@ -232,15 +243,18 @@ class Scanner {
 
   // A line that begins at i begins a list item, a heading, a table row or a rule.
   bool begins_block(int64_t i) const {
+    if (is_ascii_letter(text_[i])) {
+      const Marker m = marker_at(i);
+      return m.style == ')' ||
+             (m.style && text_[i] >= 'a');  // "b. pears", but not "J. Smith" wrapped before the initial
+    }
     const Character c = character(i);
     const Kind kind = kind_of(c.code);
     const bool spaced = i + c.bytes < size_ && is_space_at(i + c.bytes);
     if (kind == Kind::bullet || is_whole_line(i)) return true;
     if ((kind == Kind::dash || c.code == '*' || c.code == '+') && spaced) return true;
     const Marker m = marker_at(i);
-    if (!m.style) return false;
-    if (m.number || c.code == '(' || m.style == ')') return true;
-    return kind == Kind::lower;  // "b. pears", but not "J. Smith" wrapped before the initial
+    return m.style && (m.number || c.code == '(' || m.style == ')');
   }
 
   bool is_hard(const Gap& gap) const {
@@ -284,13 +298,13 @@ class Scanner {
   bool mouth_of_smiley(int64_t i) const {
     int64_t j = i;
     if (j > sentence_.start && text_[j - 1] == '-') --j;
-    if (j == sentence_.start || !in(text_[j - 1], ":;=")) return false;
+    if (j == sentence_.start || !in<':', ';', '='>(text_[j - 1])) return false;
     return j - 1 == sentence_.start || is_space_at(previous(j - 1));
   }
 
   // A smiley ends a sentence without a full stop when a capital letter follows.
   void after_smiley(int64_t i) {
-    while (at_ < size_ && in(text_[at_], "()")) ++at_;
+    while (at_ < size_ && in<'(', ')'>(text_[at_])) ++at_;
     if (is_open(text_[i])) return;
     const int64_t end = at_;
     const Gap gap = skip_space(end);
@@ -365,7 +379,7 @@ class Scanner {
 
   // The Greek question mark is typed as a semicolon, the Armenian full stop as a colon: after a letter of the script.
   bool is_letter_stop(int64_t i) const {
-    if (i == 0 || (text_[i] != ';' && text_[i] != ':')) return false;
+    if (i == 0 || (text_[i] != ';' && text_[i] != ':') || is_visible_ascii(text_[i - 1])) return false;
     int64_t j = previous(i);
     Character c = character(j);
     if (text_[i] == ':' && c.code == ' ' && j > 0) c = character(j = previous(j));
@@ -411,11 +425,11 @@ class Scanner {
   // The end of a smiley or of emoji at i; i when there is none.
   int64_t smiley(int64_t i) const {
     int64_t j = i;
-    if (i + 1 < size_ && in(text_[i], ":;=")) {
+    if (i + 1 < size_ && in<':', ';', '='>(text_[i])) {
       ++j;
       if (text_[j] == '-' || text_[j] == '\'') ++j;
       const int64_t mouth = j;
-      while (j < size_ && in(text_[j], ")(DPp|/")) ++j;
+      while (j < size_ && in<')', '(', 'D', 'P', 'p', '|', '/'>(text_[j])) ++j;
       if (j == mouth || (j < size_ && is_alphanumeric(kind_at(j)))) return i;
       return j;
     }
@@ -481,6 +495,10 @@ class Scanner {
     if (i >= size_) return 0;
     int64_t end = i, apostrophe = -1;
     for (int steps = 0; steps < word_reach && end < size_; ++steps) {
+      if (text_[end] < 0x80 && ascii_words.alphanumeric[text_[end]]) {
+        ++end;
+        continue;
+      }
       const Character c = character(end);
       const Kind kind = kind_of(c.code);
       if ((c.code == '\'' || c.code == 0x2019) && apostrophe < 0) {
@@ -505,12 +523,15 @@ class Scanner {
   int64_t word_before(int64_t end) const {
     int64_t i = end;
     for (int steps = 0; steps < word_reach && i > sentence_.start; ++steps) {
+      if (text_[i - 1] < 0x80) {
+        if (!ascii_words.inside[text_[i - 1]]) break;
+        --i;
+        continue;
+      }
       const int64_t j = previous(i);
       const Character c = character(j);
       const Kind kind = kind_of(c.code);
-      if (!is_alphanumeric(kind) && kind != Kind::mark && !in(c.code, ".-'/") && c.code != 0x2019 && c.code != 0xB0 &&
-          c.code != 0xBA)
-        break;
+      if (!is_alphanumeric(kind) && kind != Kind::mark && c.code != 0x2019 && c.code != 0xB0 && c.code != 0xBA) break;
       i = j;
     }
     return i;
@@ -531,7 +552,7 @@ class Scanner {
     for (int64_t j = word.begin; j < word.end;) {
       const Character c = character(j);
       word.digits &= c.code >= '0' && c.code <= '9';
-      word.roman &= in(c.code, "IVXLC");
+      word.roman &= in<'I', 'V', 'X', 'L', 'C'>(c.code);
       ++word.letters;
       j += c.bytes;
     }
@@ -543,7 +564,7 @@ class Scanner {
     unsigned classes = classes_of(word.begin, word.end);
     if (classes || word.letters == 1) return classes;
     int64_t part = word.end;
-    while (part > word.begin && !in(text_[part - 1], ".-'/")) --part;
+    while (part > word.begin && !in<'.', '-', '\'', '/'>(text_[part - 1])) --part;
     if (part == word.begin || part == word.end) return 0;
     const Character first = character(part);
     if (part + first.bytes < word.end) classes = classes_of(part, word.end);
@@ -603,8 +624,8 @@ class Scanner {
     if (classes & company_word) return (next.opened && next.bracket) || !starter;
     if (classes & number_word && next.kind == Kind::upper && !starter) {  // "Fig. A", "Vol. II"
       int64_t j = next.word + character(next.word).bytes;
-      if (in(next.code, "IVXLC")) {
-        for (int steps = 0; steps < word_reach && j < size_ && in(text_[j], "IVXLC"); ++steps) ++j;
+      if (in<'I', 'V', 'X', 'L', 'C'>(next.code)) {
+        for (int steps = 0; steps < word_reach && j < size_ && in<'I', 'V', 'X', 'L', 'C'>(text_[j]); ++steps) ++j;
       }
       return !is_alphanumeric(kind_at(j));
     }
@@ -613,6 +634,7 @@ class Scanner {
 
   // "world.Today is": a full stop without the space after it. Not in names of files, hosts and identifiers.
   bool is_glued(int64_t i) const {
+    if (kind_at(i + 1) != Kind::upper) return false;
     const Word word = word_at(i);
     int64_t j = word.begin;
     if (word.end != i || word.letters >= word_reach || !(j == sentence_.start || is_space_at(previous(j))))
@@ -624,13 +646,12 @@ class Scanner {
         if (kind_at(j) != Kind::lower) return false;
       }
     }
-    if (kind_at(i + 1) != Kind::upper) return false;
     j = i + 1 + character(i + 1).bytes;
     const int64_t second = j;
     for (int steps = 0; steps < word_reach && kind_at(j) == Kind::lower; ++steps) j += character(j).bytes;
     if (j == second || j >= size_) return false;
     if (text_[j] == '.') return j + 1 < size_ && is_space_at(j + 1);
-    return is_space_at(j) || in(text_[j], ",'") || code_at(j) == 0x2019;
+    return is_space_at(j) || in<',', '\''>(text_[j]) || code_at(j) == 0x2019;
   }
 
   // "consultation.11 12 Take", "(1987).1 According": the end of the footnote numbers after the full stop at i, else 0.
@@ -713,7 +734,7 @@ class Scanner {
       }
     }
     // "[...]" and "(!)" stand for words left out or doubted.
-    if (i > 0 && in(text_[i - 1], "[(") && run.end < size_ && in(text_[run.end], "])")) return;
+    if (i > 0 && in<'[', '('>(text_[i - 1]) && run.end < size_ && in<']', ')'>(text_[run.end])) return;
     const int64_t end = closers(run.end, run, closed);
     if (sentence_.list.style && i < sentence_.list.end) {  // the full stop of a list marker
       at_ = end;
@@ -776,7 +797,7 @@ class Scanner {
       const uint32_t code = code_at(next_start);
       const bool particle =
           code == 0x3068 || code == 0x3063 || code == 0x306E || code == 0x3092 || code == 0x304C || code == 0x306A;
-      return !(closed && particle) && !in(code, ",;:");
+      return !(closed && particle) && !in<',', ';', ':'>(code);
     }
     if (next.kind == Kind::newline || next.kind == Kind::mark) return false;
     const bool plain = run.dots == 1 && !run.strong;
@@ -794,7 +815,9 @@ class Scanner {
       const Kind kind = kind_at(j);
       return kind == Kind::upper || (j - next.word > 1 && is_alphanumeric(kind));
     }
-    if (in(next.code, ",;:&+=/%.!?)]}>") || next.kind == Kind::close) return false;
+    if (in<',', ';', ':', '&', '+', '=', '/', '%', '.', '!', '?', ')', ']', '}', '>'>(next.code) ||
+        next.kind == Kind::close)
+      return false;
     if (run.strong) return true;
     if (run.dots > 1) return !(run.dots < 4 && classes_after(next.word) & pronoun_word);
     return !is_abbreviation(i, next);
@@ -884,6 +907,17 @@ Language language_from_name(const char* name) {
 void sentence_spans(const char* text, int64_t size, Language language, bool newline_is_boundary,
                     std::vector<Span>& out) {
   Scanner(text, size, static_cast<int>(language), newline_is_boundary, out).run();
+}
+
+int64_t sentence_cut(const char* text, int64_t size, int64_t at) {
+  while (at < size) {
+    const void* found = std::memchr(text + at, '\n', static_cast<size_t>(size - at));
+    if (!found) break;
+    const int64_t line = static_cast<const char*>(found) - text;
+    at = line + 1;
+    if (at + 1 < size && text[at] == '\n' && is_visible_ascii(static_cast<unsigned char>(text[at + 1]))) return at + 1;
+  }
+  return size;
 }
 
 }  // namespace rc

@@ -27,4 +27,8 @@ Language language_from_name(const char* name);
 void sentence_spans(const char* text, int64_t size, Language language, bool newline_is_boundary,
                     std::vector<Span>& out);
 
+// The first place at or behind `at` where a text may be cut in two so that the sentences of its parts are those of the
+// whole: behind a blank line, before a visible ASCII character. `size` if there is none.
+int64_t sentence_cut(const char* text, int64_t size, int64_t at);
+
 }  // namespace rc

@@ -224,6 +224,7 @@ def sentence_spans(
     language: str | None = None,
     newline_is_boundary: bool = False,
     threads: int | None = None,
+    characters: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 
 # WordPiece

@@ -47,8 +47,7 @@ def sentence_spans(
         batch = _core.Texts.from_arrow(texts)
     else:
         batch = _core.Texts([texts] if one else list(texts))
-    spans, offsets = _core.sentence_spans(batch, language, newline_is_boundary)
-    points = code_points(batch, spans, offsets)
+    points, offsets = _core.sentence_spans(batch, language, newline_is_boundary, characters=True)
     return points if one else (points, offsets)
 
 
