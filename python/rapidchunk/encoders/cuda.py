@@ -420,4 +420,5 @@ def _shares(windows: Windows) -> Array:
 def _out_of_memory(error: Exception) -> bool:
     """CuPy raises a MemoryError; ONNX Runtime has only words for it."""
     text = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in text or "failed to allocate memory" in text
+    said = ("out of memory", "failed to allocate memory", "cublas_status_alloc_failed")
+    return isinstance(error, MemoryError) or any(words in text for words in said)

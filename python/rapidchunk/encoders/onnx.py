@@ -521,12 +521,13 @@ _live: weakref.WeakSet[OnnxEncoder] = weakref.WeakSet()
 def _after_fork() -> None:
     """Forgets the parent's sessions in a forked child, where their threads do not exist.
 
-    They must never be destroyed either, since that waits for those threads: each is kept by a reference for good.
+    They must never be destroyed either, since that waits for those threads (and CUDA's stream is not the child's): each is
+    kept by a reference for good.
     """
     for encoder in list(_live):
         with suppress(AttributeError):
             if encoder._run is not None:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(encoder._run.session))
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(encoder._run))
                 encoder._run = None
             encoder._lock = threading.Lock()
 

@@ -26,6 +26,7 @@ class Workspace:
         self._buffers: dict[str, Any] = {}
         # Two, so that the host fills one while the other is still being copied.
         self._staging: list[tuple[Array, Any] | None] = [None, None]
+        self._turn = 0
 
     def array(self, name: str, shape: Sequence[int], dtype: DTypeLike) -> Any:
         """A device array in the buffer `name`, uninitialised. It ends the use of the last array of that name."""
@@ -45,10 +46,10 @@ class Workspace:
         """
         starts = np.concatenate([[0], np.cumsum([-(-array.nbytes // _ALIGNMENT) * _ALIGNMENT for array in arrays])])
         total = int(starts[-1])
+        target = self.array("upload", (total,), np.uint8)
         staging = self._free_staging(total)
         for array, start in zip(arrays, starts.tolist()):
             staging[start : start + array.nbytes].view(array.dtype).reshape(array.shape)[...] = array
-        target = self.array("upload", (total,), np.uint8)
         if total:
             runtime = self._cupy.cuda.runtime
             runtime.memcpyAsync(
@@ -56,7 +57,8 @@ class Workspace:
             )
         event = self._cupy.cuda.Event(block=False, disable_timing=True)
         event.record(self._stream)
-        self._staging.append((staging, event))
+        self._staging[self._turn] = (staging, event)
+        self._turn = 1 - self._turn
         return [
             target[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
             for array, start in zip(arrays, starts.tolist())
@@ -64,7 +66,7 @@ class Workspace:
 
     def _free_staging(self, size: int) -> Array:
         """Pinned memory of at least `size` bytes that no copy reads any more."""
-        oldest = self._staging.pop(0)
+        oldest = self._staging[self._turn]
         if oldest is not None:
             staging, event = oldest
             event.synchronize()
