@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
+import rapidchunk.kernels
 from rapidchunk.encoders.cuda import Device
 from rapidchunk.kernels import cpu
 
@@ -54,6 +55,8 @@ def _host(value):
 class ndarray:
     """A device array."""
 
+    __hash__ = None
+
     def __init__(self, host: np.ndarray, memory: _Memory) -> None:
         self._host, self._memory = host, memory
 
@@ -67,7 +70,10 @@ class ndarray:
     size = property(lambda self: self._host.size)
     nbytes = property(lambda self: self._host.nbytes)
     flags = property(lambda self: self._host.flags)
-    device = property(lambda self: types.SimpleNamespace(id=0))
+    device = property(lambda self: _device(0))
+    __cuda_array_interface__ = property(
+        lambda self: {"shape": self.shape, "data": (self.data.ptr, False), "version": 3}
+    )
 
     def __array__(self, *_, **__):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
@@ -90,6 +96,19 @@ class ndarray:
 
     def __mul__(self, other):
         return _new(self._host * _host(other))
+
+    def __sub__(self, other):
+        return _new(self._host - _host(other))
+
+    def __lshift__(self, bits):
+        return _new(self._host << _host(bits))
+
+    def __eq__(self, other):
+        return _new(self._host == _host(other))
+
+    def __array_function__(self, function, types, arguments, options):
+        assert function is np.where
+        return _new(function(*map(_host, arguments)))
 
     def view(self, dtype):
         return ndarray(self._host.view(dtype), self._memory)
@@ -160,6 +179,7 @@ def get_default_memory_pool():
 
 class _Stream:
     current: ClassVar[list[_Stream]] = []
+    busy: ClassVar[bool] = False
 
     def __init__(self, non_blocking: bool = False) -> None:
         assert non_blocking, "the null stream would wait for this one"
@@ -174,6 +194,7 @@ class _Stream:
 
     def synchronize(self) -> None:
         calls.append("stream.synchronize")
+        _Stream.busy = False
 
 
 class _Event:
@@ -213,8 +234,13 @@ def _kernel(name: str):
     run = getattr(cpu, name)
 
     def kernel(*arguments, **options):
-        assert _Stream.current, "a kernel must run on the stream of its data"
-        result = run(*map(_host, arguments), **{key: _host(value) for key, value in options.items()})
+        assert _Stream.current or not _Stream.busy, (
+            "a kernel on another stream than that of its data, which may not be there"
+        )
+        _Stream.busy = bool(_Stream.current)
+        # The first argument says where the kernel runs, the others may have to be copied there.
+        host = [_host(arguments[0]), *(x if isinstance(x, np.ndarray) else _host(x) for x in arguments[1:])]
+        result = run(*host, **{key: _host(value) for key, value in options.items()})
         return tuple(map(_new, result)) if isinstance(result, tuple) else _new(result)
 
     return kernel
@@ -277,3 +303,4 @@ def install(put=setattr) -> None:
     put(encoder, "require", lambda: None)
     put(encoder, "open_device", device)
     put(encoder, "open_session", open_session)
+    put(rapidchunk.kernels, "cuda", kernels)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import pickle
 import subprocess
 import sys
 import threading
+import types
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import numpy as np
 import numpy_cupy
 import packed_session
 import pytest
+import rapidchunk.kernels
 import tiny_encoders as tiny
 from rapidchunk import SemanticChunker
 from rapidchunk.encoders import OnnxEncoder, batches, cuda, export
@@ -27,7 +30,7 @@ onnx = pytest.importorskip("onnx")
 @pytest.fixture(autouse=True)
 def stand_in(tmp_path_factory, monkeypatch):
     """CUDA looks present; packed graphs run in NumPy, others in ONNX Runtime."""
-    numpy_cupy.install(monkeypatch.setattr)
+    numpy_cupy.install(functools.partial(monkeypatch.setattr, raising=False))
     monkeypatch.setenv("RAPIDCHUNK_CACHE", str(tmp_path_factory.getbasetemp() / "cuda-cache"))
     monkeypatch.setattr(numpy_cupy, "memory_limit", None)
     numpy_cupy.calls.clear()
@@ -253,12 +256,42 @@ def test_workspace_checks_what_is_bound():
     assert numpy_cupy.calls.count("event.synchronize") == 1
 
 
-def test_semantic_chunker(folder):
+@pytest.mark.parametrize("kept", [None, "directional_cuts"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"vectors": "mean"},
+        {"percentile": 80},
+        {"depth": 0.5, "block": 2},
+        {"method": "greedy", "sentence_vectors": True},
+    ],
+)
+def test_semantic_chunker_leaves_the_vectors_on_the_device(folder, options, kept, monkeypatch):
+    if kept:  # a kernel that CUDA does not have
+        kernels = {name: kernel for name, kernel in vars(numpy_cupy.kernels).items() if name != kept}
+        monkeypatch.setattr(rapidchunk.kernels, "cuda", types.SimpleNamespace(**kernels))
     text = " ".join(f"w{n * 7 % 60 + n // 40 * 60} a w{n} the text." for n in range(120))
-    want = SemanticChunker(OnnxEncoder(folder, device="cpu"), max_tokens=60)(text)
-    got = SemanticChunker(on_cuda(folder, max_length=None, precision="fp32"), max_tokens=60)(text)
-    assert len(want) > 3
+    chunkers = [
+        SemanticChunker(OnnxEncoder(folder, precision="fp32", device=device), max_tokens=60, **options)
+        for device in ("cpu", "cuda")
+    ]
+    want, got = (chunker([text, "", "One.", text[:300]]) for chunker in chunkers)
+    assert (
+        len(want) > 5 and got.vectors is None
+        if want.vectors is None
+        else np.allclose(got.vectors, want.vectors, atol=1e-5)
+    )
     np.testing.assert_array_equal(got.byte_start, want.byte_start)
+    np.testing.assert_array_equal(got.byte_end, want.byte_end)
+    want, got = (chunker.explain(text) for chunker in chunkers)
+    np.testing.assert_array_equal(got.cuts, want.cuts)
+    np.testing.assert_allclose(got.similarities, want.similarities, atol=1e-5)
+    numpy_cupy.calls.clear()
+    chunkers[1]([text])
+    # One byte a sentence for the check that vectors are finite, and the cuts; the vectors only where somebody wants them.
+    if not kept:
+        assert numpy_cupy.calls.count("get") == 2 + bool({"vectors", "sentence_vectors"} & set(options))
 
 
 # Batches.

@@ -10,7 +10,7 @@ from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, choice, threads, whole_number
 from rapidchunk.chunkers.sentence import sentence_level
 from rapidchunk.chunks import Chunks
-from rapidchunk.kernels import cpu as kernels
+from rapidchunk.kernels import run, to_host
 from rapidchunk.sentences import Splitter, byte_spans, code_points, sentence_rules
 from rapidchunk.vectors import METHODS, SentenceVectors, mean, require_tokens
 
@@ -156,7 +156,7 @@ class SemanticChunker(Chunker):
         own, base = document * step, chunks.document * step
         low = np.searchsorted(found.spans[:, 1] + own, chunks.byte_start + base, side="right")
         high = np.searchsorted(found.spans[:, 0] + own, chunks.byte_end + base)
-        sentences = SentenceVectors(found.vectors, low, high)
+        sentences = SentenceVectors(to_host(found.vectors), low, high)
         return chunks.replace(
             vectors=mean(sentences, found.last - found.first) if self.vectors == "mean" else None,
             sentence_vectors=sentences if self.sentence_vectors else None,
@@ -179,7 +179,9 @@ class SemanticChunker(Chunker):
         return chunks, self._explain(texts, found)
 
     def _explain(self, texts: _core.Texts, found: _Found) -> Explanation:
-        similarities = kernels.adjacent_similarity(found.vectors, found.offsets, self.block)[:-1] / SIMILARITY_ONE
+        similarities = (
+            to_host(run("adjacent_similarity", found.vectors, found.offsets, self.block))[:-1] / SIMILARITY_ONE
+        )
         cuts = np.flatnonzero(found.cuts)[:-1]
         return Explanation(code_points(texts, found.spans, found.offsets), similarities, cuts)
 
@@ -210,7 +212,9 @@ class SemanticChunker(Chunker):
         sentences = texts.slices(document, *map(np.ascontiguousarray, columns))
         if not sentences:
             return np.empty((0, 1), np.float32)
-        return self.encoder.encode(sentences, report=report)
+        # Where the encoder runs on a device, the vectors stay there for the kernels.
+        encode = getattr(self.encoder, "encode_on_device", self.encoder.encode)
+        return encode(sentences, report=report)
 
     def _cuts(
         self,
@@ -226,15 +230,16 @@ class SemanticChunker(Chunker):
         if self.rule is None:
             prior = _core.breaks_before(texts, spans, offsets)
             length = -1.0 if self.segment_length == "auto" else float(self.segment_length or 0)
-            return kernels.directional_cuts(vectors, first, last, prior, offsets, low, high, length)
-        similarity = kernels.adjacent_similarity(vectors, offsets, self.block)
-        candidates = kernels.boundary_candidates(similarity, offsets, *self.rule)
+            return to_host(run("directional_cuts", vectors, first, last, prior, offsets, low, high, length))
+        similarity = run("adjacent_similarity", vectors, offsets, self.block)
+        candidates = run("boundary_candidates", similarity, offsets, *self.rule)
         if self.method == "greedy":
-            return kernels.greedy_cuts(similarity, candidates, first, last, offsets, low, high)
+            cuts = run("greedy_cuts", similarity, candidates, first, last, offsets, low, high)
+            return to_host(cuts)
         # A cut at a boundary is worth more than any similarity can cost; any other cut costs, and is made only if it must be.
         ends = similarity == np.iinfo(np.int32).max
         preferred = np.where(ends, similarity, similarity - (candidates.astype(np.int32) << 22))
-        return kernels.optimal_cuts(preferred.astype(np.int32), first, last, offsets, low, high, 1 << 20)
+        return to_host(run("optimal_cuts", preferred.astype(np.int32), first, last, offsets, low, high, 1 << 20))
 
     def _with_overlap(
         self, starts: np.ndarray, ends: np.ndarray, first: np.ndarray, last: np.ndarray, document: np.ndarray
