@@ -476,6 +476,17 @@ def test_what_the_driver_says_comes_with_the_first_use(folder, undone, answer, i
         encoder.encode(["w1"])
 
 
+def test_both_runtimes_installed_are_warned_of_even_where_cuda_works(undone, caplog):
+    undone.setattr(metadata, "distribution", installed("onnxruntime", "onnxruntime-gpu"))
+    undone.setattr(rapidchunk.kernels, "cuda", numpy_cupy.kernels, raising=False)
+    assert cuda.open_device(1).index == 1
+    assert "both installed" in caplog.text and "pip uninstall" in caplog.text
+    undone.setattr(metadata, "distribution", installed("onnxruntime-gpu"))
+    caplog.clear()
+    cuda.open_device(0)
+    assert not caplog.text
+
+
 def test_a_provider_that_onnx_runtime_leaves_out(folder, undone, tmp_path):
     path = export.export(folder, pooling="mean")
     undone.undo()

@@ -122,6 +122,8 @@ def open_device(index: int) -> Device:
         ImportError, RuntimeError: as `require`; or the driver refuses, or there is no such device.
     """
     require()
+    if advice := installation_advice():  # it works for now
+        logger.warning("%s", advice)
     cupy = _cupy()
     try:
         count = cupy.cuda.runtime.getDeviceCount()
