@@ -41,18 +41,16 @@ py::dict blocks(std::string_view text, uint32_t heading_levels, bool front_matte
   return columns;
 }
 
-// A title in one line: the line breaks of an underlined heading, and the white space beside them, become spaces.
-py::str title(std::string_view text, int64_t start, int64_t end) {
-  const std::string_view raw = text.substr(start, end - start);
-  if (raw.find_first_of("\r\n") == std::string_view::npos) return py::str(raw.data(), raw.size());
-  std::string one_line;
-  for (char c : raw) {
-    if (c != '\r' && c != '\n' && c != ' ' && c != '\t')
-      one_line += c;
-    else if (one_line.back() != ' ')
-      one_line += ' ';
+// Byte positions of chunks (start and end in turn) to code points. Without overlap they rise, and one pass is enough.
+void points_of(std::string_view text, bool overlap, std::vector<int64_t>& points) {
+  const int64_t size = static_cast<int64_t>(text.size()), n = static_cast<int64_t>(points.size());
+  if (!overlap) return to_code_points(text.data(), size, points.data(), n);
+  std::vector<int64_t> side(points.size() / 2);
+  for (size_t first : {0, 1}) {
+    for (size_t i = 0; i < side.size(); ++i) side[i] = points[2 * i + first];
+    to_code_points(text.data(), size, side.data(), n / 2);
+    for (size_t i = 0; i < side.size(); ++i) points[2 * i + first] = side[i];
   }
-  return py::str(one_line);
 }
 
 py::dict chunks(const Texts& texts, const py::object& measure, const MarkdownChunkOptions& options,
@@ -67,9 +65,10 @@ py::dict chunks(const Texts& texts, const py::object& measure, const MarkdownChu
   if (measures.one_thread()) threads = 1;
 
   struct Document {
-    BlockColumns blocks;
     std::vector<MarkdownChunk> chunks;
-    std::vector<int64_t> start, end;  // code points
+    std::vector<int64_t> points;  // start and end of each chunk, in code points
+    std::vector<int32_t> section_parent;
+    std::vector<Span> title;
   };
   std::vector<Document> documents(texts.size());
   MarkdownOptions scan;
@@ -77,46 +76,54 @@ py::dict chunks(const Texts& texts, const py::object& measure, const MarkdownChu
   {
     py::gil_scoped_release release;
     parallel_for(texts.size(), threads, 1, [&](int64_t d) {
+      // Blocks are needed until the chunks are made; columns that have grown serve the next document too.
+      static thread_local BlockColumns blocks;
       Document& doc = documents[d];
-      markdown_blocks(texts[d].data(), static_cast<int64_t>(texts[d].size()), scan, doc.blocks);
-      markdown_chunks(texts[d], doc.blocks, *measures.of_document(d), options, doc.chunks);
-      for (const MarkdownChunk& c : doc.chunks) {
-        doc.start.push_back(c.start);
-        doc.end.push_back(c.end);
-      }
-      if (texts.ascii(d)) return;
-      const int64_t n = static_cast<int64_t>(doc.chunks.size());
-      to_code_points(texts[d].data(), static_cast<int64_t>(texts[d].size()), doc.start.data(), n);
-      to_code_points(texts[d].data(), static_cast<int64_t>(texts[d].size()), doc.end.data(), n);
+      const std::string_view text = texts[d];
+      const int64_t size = static_cast<int64_t>(text.size());
+      markdown_blocks(text.data(), size, scan, blocks);
+      markdown_chunks(text, blocks, *measures.of_document(d), options, doc.chunks);
+      doc.section_parent = blocks.section_parent;
+      for (int32_t row : blocks.section_block)
+        doc.title.push_back(row < 0 ? Span{0, 0} : Span{blocks.text_start[row], blocks.text_end[row]});
+      for (const MarkdownChunk& c : doc.chunks) doc.points.insert(doc.points.end(), {c.start, c.end});
+      if (!texts.ascii(d)) points_of(text, options.overlap > 0, doc.points);
+      if (blocks.kind.capacity() > 65536) blocks = {};
     });
   }
-  std::vector<int64_t> document, start, end, byte_start, byte_end, tokens, repeat_start, repeat_end;
-  std::vector<int32_t> section, section_parent;
-  std::vector<int64_t> title_end;
-  std::vector<uint8_t> repeat, deferred;
-  py::list titles;
+  size_t rows = 0, sections = 0;
+  for (const Document& doc : documents) {
+    rows += doc.chunks.size();
+    sections += doc.section_parent.size();
+  }
+  std::vector<int64_t> document(rows), start(rows), end(rows), byte_start(rows), byte_end(rows), tokens(rows),
+      repeat_start(rows), repeat_end(rows), section_document(sections), title_start(sections), title_end(sections);
+  std::vector<int32_t> section(rows), section_parent(sections);
+  std::vector<uint8_t> repeat(rows), deferred(rows);
+  size_t row = 0, base = 0;
   for (int64_t d = 0; d < texts.size(); ++d) {
     const Document& doc = documents[d];
-    const int32_t base = static_cast<int32_t>(section_parent.size());
-    start.insert(start.end(), doc.start.begin(), doc.start.end());
-    end.insert(end.end(), doc.end.begin(), doc.end.end());
-    for (const MarkdownChunk& c : doc.chunks) {
-      document.push_back(d);
-      byte_start.push_back(c.start);
-      byte_end.push_back(c.end);
-      tokens.push_back(c.tokens);
-      section.push_back(base + c.section);
-      repeat.push_back(static_cast<uint8_t>(c.repeat));
-      repeat_start.push_back(c.repeat_start);
-      repeat_end.push_back(c.repeat_end);
-      deferred.push_back(c.deferred);
+    for (size_t i = 0; i < doc.chunks.size(); ++i, ++row) {
+      const MarkdownChunk& c = doc.chunks[i];
+      document[row] = d;
+      start[row] = doc.points[2 * i];
+      end[row] = doc.points[2 * i + 1];
+      byte_start[row] = c.start;
+      byte_end[row] = c.end;
+      tokens[row] = c.tokens;
+      section[row] = static_cast<int32_t>(base) + c.section;
+      repeat[row] = static_cast<uint8_t>(c.repeat);
+      repeat_start[row] = c.repeat_start;
+      repeat_end[row] = c.repeat_end;
+      deferred[row] = c.deferred;
     }
-    for (size_t s = 0; s < doc.blocks.section_parent.size(); ++s) {
-      section_parent.push_back(s ? base + doc.blocks.section_parent[s] : -1);
-      const int32_t row = doc.blocks.section_block[s];
-      title_end.push_back(s ? doc.blocks.text_end[row] : 0);
-      titles.append(s ? title(texts[d], doc.blocks.text_start[row], doc.blocks.text_end[row]) : py::str(""));
+    for (size_t s = 0; s < doc.section_parent.size(); ++s) {
+      section_document[base + s] = d;
+      section_parent[base + s] = s ? static_cast<int32_t>(base) + doc.section_parent[s] : -1;
+      title_start[base + s] = doc.title[s].start;
+      title_end[base + s] = doc.title[s].end;
     }
+    base += doc.section_parent.size();
   }
   py::dict columns;
   columns["document"] = take(std::move(document));
@@ -130,9 +137,10 @@ py::dict chunks(const Texts& texts, const py::object& measure, const MarkdownChu
   columns["repeat_start"] = take(std::move(repeat_start));
   columns["repeat_end"] = take(std::move(repeat_end));
   columns["deferred"] = take(std::move(deferred));
+  columns["section_document"] = take(std::move(section_document));
   columns["section_parent"] = take(std::move(section_parent));
+  columns["title_start"] = take(std::move(title_start));
   columns["title_end"] = take(std::move(title_end));
-  columns["titles"] = titles;
   return columns;
 }
 

@@ -304,7 +304,7 @@ class Scanner {
       : text_(text), size_(size), options_(options), out_(out) {}
 
   void run() {
-    out_ = {};
+    out_.clear();
     open_section(0, -1, 0);
     next_ = size_ >= 3 && std::memcmp(text_, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     if (options_.front_matter) front_matter();

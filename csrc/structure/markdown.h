@@ -53,6 +53,12 @@ struct BlockColumns {
   // heading of the same or a higher rank; subsections are within.
   std::vector<int32_t> section_parent, section_level, section_block;  // -1, 0 and -1 for section 0
   std::vector<int64_t> section_start, section_end;
+
+  void clear() {  // without giving memory back
+    kind.clear();
+    for (auto* column : {&start, &end, &text_start, &text_end, &section_start, &section_end}) column->clear();
+    for (auto* column : {&level, &parent, &section, &section_parent, &section_level, &section_block}) column->clear();
+  }
 };
 
 constexpr int kMaxDepth = 64;

@@ -56,8 +56,14 @@ class Assembler {
   BlockKind kind(int32_t row) const { return static_cast<BlockKind>(b_.kind[row]); }
   int64_t count(int64_t start, int64_t end) const { return measure_.count(start, end); }
   // Exact, but without counting where it is plainly too much.
+  bool fits(int64_t start, int64_t end, int64_t budget, int64_t& tokens) const {
+    if (end - start > budget && measure_.size(start, end) > budget + budget / 8 + 2) return false;
+    tokens = count(start, end);
+    return tokens <= budget;
+  }
   bool fits(int64_t start, int64_t end, int64_t budget) const {
-    return measure_.size(start, end) <= budget + budget / 8 + 2 && count(start, end) <= budget;
+    int64_t tokens;
+    return fits(start, end, budget, tokens);
   }
 
   // Room that the heading path of each section takes, at most half of the maximum.
@@ -89,7 +95,8 @@ class Assembler {
     const bool code_first = row < last_row && kind(row) == BlockKind::indented_code;
     const int64_t start = start_at(begin, end, code_first), stop = trim_space(text_.data(), start, end);
     if (start >= stop) return;
-    if (fits(start, stop, budget_)) return add(start, stop, count(start, stop));
+    int64_t tokens;
+    if (fits(start, stop, budget_, tokens)) return add(start, stop, tokens);
     // Tables and fenced code that are too long by themselves are cut at rows and lines; what is between them is packed.
     int64_t at = start;
     int32_t at_row = row;
@@ -121,7 +128,8 @@ class Assembler {
   void run_of_blocks(int64_t begin, int64_t end, int32_t row, int32_t last_row) {
     const int64_t start = start_at(begin, end, false), stop = trim_space(text_.data(), start, end);
     if (start >= stop) return;
-    if (fits(start, stop, budget_)) return add(start, stop, count(start, stop));
+    int64_t tokens;
+    if (fits(start, stop, budget_, tokens)) return add(start, stop, tokens);
     if (options_.defer) {
       add(start, stop, 0);
       out_.back().deferred = true;

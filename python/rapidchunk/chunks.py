@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -85,6 +85,42 @@ class Chunk:
         text = self.text
         shown = text if len(text) <= 60 else text[:57] + "..."
         return f"Chunk({self.document!r}, {self.start}:{self.end}, {self.tokens} tokens, {shown!r})"
+
+
+class LazyColumn(Sequence[Any]):
+    """A further column whose values are made when one of them is first asked for; then as the list of them."""
+
+    def __init__(self, size: int, make: Callable[[], list[Any]]) -> None:
+        self._size = size
+        self._make: Callable[[], list[Any]] | None = make
+        self._values: list[Any] = []
+
+    def _list(self) -> list[Any]:
+        make = self._make
+        if make is not None:
+            self._values = make()
+            self._make = None  # after the values, so that another thread sees either
+        return self._values
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, item: Any) -> Any:
+        return self._list()[item]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._list())
+
+    def __eq__(self, other: object) -> bool:
+        return self._list() == (other._list() if isinstance(other, LazyColumn) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._list())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (self._list(),)
 
 
 class Chunks:
@@ -482,7 +518,7 @@ class Chunks:
             "text": pa.array(self.texts(), pa.large_string()),
         }
         for name, column in self.extra.items():
-            columns[name] = pa.array(column)
+            columns[name] = pa.array(column if isinstance(column, np.ndarray) else list(column))
         for name, values in self._metadata_columns({*columns, "vector", "sentence_vectors"}).items():
             columns[name] = pa.array(values)
 
@@ -671,12 +707,7 @@ def join_columns(
         {name: join(name) for name in COLUMNS},
         ids=ids,
         vectors=np.concatenate(vectors) if vectors else None,
-        extra={
-            name: np.concatenate([part.extra[name] for part in parts])
-            if isinstance(parts[0].extra[name], np.ndarray)
-            else [value for part in parts for value in part.extra[name]]
-            for name in names
-        },
+        extra={name: _join([part.extra[name] for part in parts]) for name in names},
         report=report,
         settings=parts[0].settings if parts else "",
         sentence_vectors=chunk_vectors.joined([part.sentence_vectors for part in parts], [len(part) for part in parts]),
@@ -693,6 +724,16 @@ def _rebuilt(document: np.ndarray, start: np.ndarray, texts: Sequence[str], docu
             parts[number].append(" " * (at - end) + text[max(end - at, 0) :])
             ends[number] = at + len(text)
     return ["".join(part) for part in parts]
+
+
+def _join(columns: list[Any]) -> Any:
+    if len(columns) == 1:
+        return columns[0]
+    if isinstance(columns[0], np.ndarray):
+        return np.concatenate(columns)
+    if isinstance(columns[0], LazyColumn):
+        return LazyColumn(sum(map(len, columns)), lambda: [value for column in columns for value in column])
+    return [value for column in columns for value in column]
 
 
 def _digest(*parts: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunks import COLUMNS, Chunks
+from rapidchunk.chunks import COLUMNS, Chunks, LazyColumn
 
 __all__ = ["MarkdownChunker"]
 
@@ -103,11 +104,15 @@ class MarkdownChunker(Chunker):
         if self.within is not None and found["deferred"].any():
             self._fill_in(texts, found, self.within)
         chunks = Chunks(texts, {name: found[name] for name in COLUMNS})
-        paths = _paths(found["section_parent"].tolist(), found["titles"])
-        names = [tuple(found["titles"][s] for s in path) for path in paths]
-        sections = found["section"].tolist()
-        context = self._contexts(texts, found, chunks, [paths[section] for section in sections])
-        return chunks.replace(headings=[names[section] for section in sections], context=context)
+        titles = LazyColumn(len(found["title_start"]), lambda: _titles(texts, found))
+        paths = LazyColumn(len(titles), lambda: _paths(found["section_parent"].tolist(), titles))
+        rows = len(chunks)
+        context = LazyColumn(rows, lambda: self._contexts(texts, found, chunks, titles, paths))
+        plain = not self.prepend_headings and not found["repeat"].any()
+        return chunks.replace(
+            headings=LazyColumn(rows, lambda: _headings(found["section"].tolist(), titles, paths)),
+            context=LazyColumn(rows, lambda: [None] * rows) if plain else context,
+        )
 
     def _fill_in(self, texts: _core.Texts, found: dict[str, Any], within: Chunker) -> None:
         """Puts the chunks that `within` makes of the deferred rows in their place."""
@@ -130,16 +135,20 @@ class MarkdownChunker(Chunker):
             found[name] = np.concatenate([found[name][kept], added])[order]
 
     def _contexts(
-        self, texts: _core.Texts, found: dict[str, Any], chunks: Chunks, paths: list[tuple[int, ...]]
+        self, texts: _core.Texts, found: dict[str, Any], chunks: Chunks, titles: Sequence[str], paths: Sequence[Any]
     ) -> list[str | None]:
         """The text to embed of every chunk, within `max_tokens`; None where it is the chunk's own."""
-        title_end, titles = found["title_end"].tolist(), found["titles"]
+        title_end, sections = found["title_end"].tolist(), found["section"].tolist()
         starts, repeats = found["byte_start"].tolist(), found["repeat"].tolist()
         contexts: list[str | None] = [None] * len(starts)
         # Rows where the context is more than the text: the titles that go first, and what stands around the text.
         more: dict[int, tuple[list[str], str, str]] = {}
         for row in range(len(starts)):
-            before = [titles[s] for s in paths[row] if title_end[s] <= starts[row]] if self.prepend_headings else []
+            before = (
+                [titles[s] for s in paths[sections[row]] if title_end[s] <= starts[row]]
+                if self.prepend_headings
+                else []
+            )
             opening, closing = self._repeated(texts, found, row) if repeats[row] else ("", "")
             if before or opening or closing:
                 more[row] = before, opening, closing
@@ -174,10 +183,22 @@ class MarkdownChunker(Chunker):
         return opening, closing
 
 
-def _paths(parents: list[int], titles: list[str]) -> list[tuple[int, ...]]:
+def _titles(texts: _core.Texts, found: dict[str, Any]) -> list[str]:
+    """Titles in one line: the line breaks of an underlined heading, and the white space beside them, become spaces."""
+    spans = zip(*(found[name].tolist() for name in ("section_document", "title_start", "title_end")))
+    titles = (texts.utf8(*span).decode("utf-8", "replace") if span[2] > span[1] else "" for span in spans)
+    return [re.sub("[ \t\r\n]+", " ", title) if "\n" in title or "\r" in title else title for title in titles]
+
+
+def _paths(parents: list[int], titles: Sequence[str]) -> list[tuple[int, ...]]:
     """The sections above each section, itself included, that have a title, outermost first."""
     paths: list[tuple[int, ...]] = []
     for section, parent in enumerate(parents):
         above = paths[parent] if parent >= 0 else ()
         paths.append((*above, section) if titles[section] else above)
     return paths
+
+
+def _headings(sections: list[int], titles: Sequence[str], paths: Sequence[tuple[int, ...]]) -> list[tuple[str, ...]]:
+    names = [tuple(titles[section] for section in path) for path in paths]
+    return [names[section] for section in sections]
