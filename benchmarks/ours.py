@@ -198,26 +198,22 @@ def verify(row: str, s: Setup, documents: Sequence[str]) -> str:
         chunks.texts(),
         strict=True,
     )
-    covered = [bytearray(len(d)) for d in documents]
+    covered = [bytearray(len(chunks.document_text(d))) for d in range(len(documents))]
     last = (0, 0)
     for document, start, end, byte_start, byte_end, text in columns:
-        source = documents[document]
+        source = chunks.document_text(document)  # of HTML the extracted text
         assert source[start:end] == text, f"{row}: document {document}: [{start}:{end}] is not the chunk's text"
         assert source.encode()[byte_start:byte_end].decode() == text, f"{row}: byte span of [{start}:{end}]"
         assert (document, start) >= last, f"{row}: document {document}: starts go backwards at {start}"
         last = (document, start)
         covered[document][start:end] = b"\1" * (end - start)
-    if row not in ("markdown", "html"):
-        for index, (source, marks) in enumerate(zip(documents, covered, strict=True)):
-            lost = [i for i, mark in enumerate(marks) if not mark and not source[i].isspace()]
-            assert not lost, f"{row}: document {index}: {len(lost)} characters lost, first at {lost[0]}"
-        if not row.endswith("cl100k"):
-            count = {"chars": len, "bytes": lambda t: len(t.encode())}.get(
-                {"chars": "chars", "chars-unicode": "chars", "recursive-chars": "chars", "delimiters": "bytes"}.get(
-                    row, ""
-                ),
-                s.bert_count,
-            )
-            longest = max(map(count, chunks.texts()), default=0)
-            assert longest <= SIZE, f"{row}: a chunk of {longest} tokens, more than {SIZE}"
+    for index, marks in enumerate(covered):
+        source = chunks.document_text(index)
+        lost = [i for i, mark in enumerate(marks) if not mark and not source[i].isspace()]
+        assert not lost, f"{row}: document {index}: {len(lost)} characters lost, first at {lost[0]}"
+    if row not in ("markdown", "html") and not row.endswith("cl100k"):
+        units = {"chars": "chars", "chars-unicode": "chars", "recursive-chars": "chars", "delimiters": "bytes"}
+        count = {"chars": len, "bytes": lambda t: len(t.encode())}.get(units.get(row, ""), s.bert_count)
+        longest = max(map(count, chunks.texts()), default=0)
+        assert longest <= SIZE, f"{row}: a chunk of {longest} tokens, more than {SIZE}"
     return f"{len(chunks)} chunks of {len(documents)} documents checked: spans exact, nothing lost, maximum kept"

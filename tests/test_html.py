@@ -8,6 +8,7 @@ import pytest
 import rapidchunk as rc
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidchunk.chunkers.html import _DROPPED, _written_out
 from rapidchunk.kernels import cpu, reference
 
 TAGS = [
@@ -129,7 +130,161 @@ def test_kernel_equals_reference(html):
 
     for text in (html, LexborHTMLParser(html).html or ""):
         for tags in (["section", "div"], ["div", "p"]), ([], ["pre", "td", "h1"]):
-            assert cpu.html_text(text, *tags) == reference.html_text(text, *tags)
+            assert same(cpu.html_text(text, *tags), reference.html_text(text, *tags))
+
+
+def same(a, b):
+    return a[0] == b[0] and a[1].tolist() == b[1].tolist()
+
+
+ELEMENTS = [
+    *(
+        "html",
+        "head",
+        "body",
+        "title",
+        "p",
+        "div",
+        "h1",
+        "h2",
+        "h3",
+        "section",
+        "article",
+        "pre",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+    ),
+    *(
+        "dt",
+        "dd",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "td",
+        "th",
+        "caption",
+        "colgroup",
+        "col",
+        "b",
+        "i",
+        "a",
+        "span",
+        "em",
+    ),
+    *(
+        "br",
+        "hr",
+        "img",
+        "textarea",
+        "form",
+        "button",
+        "select",
+        "option",
+        "nav",
+        "template",
+        "noscript",
+        "svg",
+        "object",
+    ),
+    *("canvas", "legend", "fieldset", "details", "summary", "label", "video", "math", "script", "style", "address"),
+    *("center", "input", "link", "meta", "x-y"),
+]
+ATTRIBUTES = [
+    *[""] * 6, " hidden", ' style="Display:None"', " aria-hidden='true'", ' alt="a &amp b&ltc &lt=d"', " a=b/", " /",
+]  # fmt: skip
+OTHERS = [
+    "a", "b ", "\n", " ", "c &amp; d", "&#32;", "&#10;", "&#x93;", "&notit;", "&nbsp;", "é", "\r\n", "&", "<", "&#0;",
+    "&copy", "1 < 2", "<!-- <p> -->", "<!-->", "<!--x--!>", "<!x>", "<?php ?>", "</>", "</ x>", "<![CDATA[x]]>",
+]  # fmt: skip
+PAGES = st.lists(
+    st.one_of(
+        st.builds("<{}{}>".format, st.sampled_from(ELEMENTS), st.sampled_from(ATTRIBUTES)),
+        st.sampled_from(ELEMENTS).map("</{}>".format),
+        st.sampled_from(OTHERS),
+    ),
+    max_size=14,
+).map("".join)
+
+
+@settings(max_examples=700, deadline=None)
+@given(st.sampled_from(["", "<!doctype html>"]), PAGES)
+def test_page_in_one_pass_equals_the_parsed_tree(doctype, html):
+    tags = ["section", "article", "div"]
+    read = cpu.html_page(doctype + html, tags)
+    if read is not None:
+        assert same(read, cpu.html_text(_written_out(doctype + html), tags, _DROPPED))
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>x</title><script>if (a<b) '</p>'</script></head><body>"
+        "<nav><ul><li>a</ul></nav><main><h1>T <small>s</small></h1><p>a<p>b<ul><li>c<li>d</ul><table><tr><td>e<td>f</table>"
+        "<p hidden>g</p><svg viewBox='0 0'><path d='M0'/></svg><form><label>x <input></label><select><option>h</select></form>"
+        "<dl><dt>t<dd>d</dl><pre>\nx\n y</pre><img alt='&lt;i&gt;'>&mdash;<textarea>\nk</textarea></main></body></html>",
+        "<P CLASS=x>Upper <B>case</B></P><BR><TABLE><TR><TD>1</TABLE>",
+    ],
+)
+def test_common_pages_are_read_in_one_pass(html):
+    read = cpu.html_page(html)
+    assert read is not None
+    assert same(read, cpu.html_text(_written_out(html), [], _DROPPED))
+
+
+@pytest.mark.parametrize(
+    "html", ["<table>a</table>", "<h1>a<h2>b", "<math>a</math>", "a\0", "\ud800", "<b hidden>a", "<p><table>"]
+)
+def test_pages_that_need_a_tree(html):
+    assert cpu.html_page(html) is None
+    assert rc.HtmlChunker()(html).documents == 1
+
+
+def rows(n, cell="some words"):
+    return "".join(f"<tr><td>n{i}<td>{cell} {i}</tr>" for i in range(n))
+
+
+def test_long_tables_are_cut_between_rows_and_repeat_their_header():
+    head = "<caption>C</caption><thead><tr><th>Name<th>Age</thead>"
+    html = f"<h1>T</h1><p>before</p><table>{head}{rows(20, 'some<br>words')}</table>after"
+    for prepend in (False, True):
+        for within in (None, rc.SentenceChunker(20, tokenizer="words")):
+            chunker = rc.HtmlChunker(20, tokenizer="words", prepend_headings=prepend, within=within)
+            chunks = chunker(html)
+            path = "T\n\n" * prepend
+            assert chunks[0].text == "T\n\nbefore"
+            assert chunks[1].text.startswith("C\nName\tAge\nn0\tsome")
+            assert chunks[1].context.startswith(path + "C\nName")
+            for row in list(chunks)[2:-1]:
+                assert row.text.startswith("n") and row.text[-1].isdigit()
+                assert row.context.startswith(path + "C\nName\tAge\n" + row.text[:4])
+            assert chunks[-1].text == "after"
+            assert "".join(chunks.texts()).count("\t") == 21
+            assert all(len(text.split()) <= 20 for text in chunks.contexts())
+
+
+def test_header_rows_without_thead():
+    html = f"<table><tr><th>A<th>B</tr><tr><th>x<th>y</tr><tr><th>r<td>1</tr>{rows(9)}</table>"
+    contexts = rc.HtmlChunker(16, tokenizer="words")(html).contexts()
+    assert all(text.startswith("A\tB\nx\ty\n") for text in contexts) and len(contexts) > 2
+    contexts = rc.HtmlChunker(16, tokenizer="words")(f"<table>{rows(9)}</table>").contexts()
+    assert contexts[1].startswith("n4\t")
+
+
+def test_tables_that_fit_stay_whole():
+    cell = "<p>one</p><p>two</p>"
+    html = f"<p>{'word ' * 12}</p><table>{rows(3, cell)}</table><p>{'word ' * 12}</p>"
+    chunks = rc.HtmlChunker(20, tokenizer="words")(html)
+    assert [text.count("two") for text in chunks.texts()] == [0, 3, 0]
+
+
+def test_a_row_too_long_is_cut_too():
+    html = f"<table><tr><th>H</tr><tr><td>{'long ' * 50}</tr></table>"
+    contexts = rc.HtmlChunker(20, tokenizer="words")(html).contexts()
+    assert all(len(text.split()) <= 20 for text in contexts)
+    assert sum(text.count("long") for text in contexts) == 50
 
 
 def test_without_selectolax(monkeypatch):

@@ -193,7 +193,8 @@ def directional_cuts(
 # structure
 def html_text(
     html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()
-) -> tuple[str, list[tuple[int, int, int]]]: ...
+) -> tuple[str, NDArray[np.int64]]: ...
+def html_page(html: str, section_tags: Sequence[str] = ()) -> tuple[str, NDArray[np.int64]] | None: ...
 def markdown_blocks(
     text: bytes | str,
     heading_levels: int = 0x7E,

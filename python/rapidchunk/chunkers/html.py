@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunkers.sections import Section, SectionChunker, heading_prefixes, words
-from rapidchunk.kernels.cpu import html_text
+from rapidchunk.chunkers.sections import Section, SectionChunker, Table, heading_prefixes, words
+from rapidchunk.kernels.cpu import html_page, html_text
 
 __all__ = ["HtmlChunker"]
 
 # Not shown, or not text of the page.
-_DROPPED = ("template", "noscript", "head", "nav", "object", "svg", "canvas", "audio", "video", "datalist")
-# Their text is not escaped when the tree is written out, so that they have to go before.
-_RAW = ("script", "style", "iframe", "noembed", "noframes", "plaintext", "xmp")
+_DROPPED = ("noscript", "head", "title", "nav", "object", "svg", "canvas", "audio", "video", "datalist")
+# Their text is not escaped when the tree is written out, so that they have to go before (and a template may hold some).
+_RAW = ("script", "style", "iframe", "noembed", "noframes", "plaintext", "xmp", "template")
 _HIDDEN = (
     "[hidden], [aria-hidden=true], [style*='display:none' i], [style*='display: none' i], "
     "[style*='visibility:hidden' i], [style*='visibility: hidden' i]"
@@ -33,7 +33,11 @@ class HtmlChunker(SectionChunker):
     A document is a str, or bytes, whose encoding is that of a byte order mark, else the one it declares, else UTF-8. Spans
     refer to the text as a browser shows it (`Chunks.document_text`): white space is collapsed except in ``pre``, blocks
     are apart by an empty line, list items and rows by a line break, cells by a tab; an image is its ``alt`` text. Scripts,
-    styles, navigation and what is hidden are left out. The parser is lexbor, in the extra ``rapidchunk[html]``.
+    styles, navigation and what is hidden are left out. Pages that need a tree (badly nested ones, `drop`) are parsed by
+    lexbor, in the extra ``rapidchunk[html]``; the others are read in one pass, to the same text.
+
+    A table is cut only where it is too long by itself, between rows; the context of its further pieces repeats its
+    caption and header rows.
 
     Headings (h1 to h6) begin sections. The headings inside of an element of `section_tags` are below those outside, and
     end with it.
@@ -81,14 +85,14 @@ class HtmlChunker(SectionChunker):
 
     def _read(self, document: Any) -> tuple[str, list[Section]]:
         html = _decode(document) if isinstance(document, bytes) else document
-        tree = _parser()(html.encode("utf-8", "replace"))
-        tree.strip_tags(list(_RAW), recursive=True)
-        lower = html.lower()
-        selectors = [*self.drop, *([_HIDDEN] if any(word in lower for word in _MAY_HIDE) else [])]
-        for node in tree.css(", ".join(selectors)) if selectors else ():
-            node.decompose()
-        text, events = html_text(tree.html or "", self.section_tags, _DROPPED)
-        return text, list(self._sections(text, events))
+        found = None if self.drop else html_page(html, self.section_tags)
+        if found is None:
+            found = html_text(_written_out(html, self.drop), self.section_tags, _DROPPED)
+        text, events = found
+        of_table = events[:, 1] >= 7
+        tables = list(_tables(text, events[of_table].tolist()))
+        sections = [_with_tables(section, tables) for section in self._sections(text, events[~of_table].tolist())]
+        return text, sections
 
     def _sections(self, text: str, events: list[tuple[int, int, int]]) -> Iterable[Section]:
         """`events`: (position, level, end) of headings, (position, 0 or -1, 0) where a section element opens or closes."""
@@ -123,14 +127,47 @@ class HtmlChunker(SectionChunker):
         return Section(start, end, titles, (), heading_prefixes(titles) if self.prepend_headings else ())
 
     def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
-        return (
-            heading_prefixes(first.headings[:-1]) if first.bare and not continued and first.context else first.context
-        )
+        if continued or not (first.bare or first.rows):
+            return first.context
+        return heading_prefixes(first.headings[: -1 if first.bare else None]) if self.prepend_headings else ()
+
+
+def _tables(text: str, events: list[tuple[int, int, int]]) -> Iterator[Table]:
+    """`events`: (start, 7, end) of tables, each followed by (position, 8, 1 or 0) of its rows and whether it is a header."""
+    ends = [number for number, (_, level, _) in enumerate(events) if level == 7]
+    for first, after in zip(ends, [*ends[1:], len(events)]):
+        start, _, end = events[first]
+        rows = events[first + 1 : after]
+        heads = next((i for i, (_, _, head) in enumerate(rows) if not head), 0)  # 0 too where all of them are
+        body = [position for position, _, _ in rows[heads:] if position < end]
+        head = text[start : body[0]].rstrip() + "\n" if heads and body else ""
+        yield Table(start, end, head, tuple(dict.fromkeys(body[1:])), "\n\n" in text[start:end])
+
+
+def _with_tables(section: Section, tables: list[Table]) -> Section:
+    """Takes the tables that are in the section off the list, with those before it."""
+    inside = []
+    while tables and tables[0].start < section.end:
+        table = tables.pop(0)
+        if table.start >= section.start and table.end <= section.end:
+            inside.append(table)
+    return section._replace(tables=tuple(inside)) if inside else section
 
 
 def _blank(text: str, start: int, end: int) -> bool:
     """Whether only (a little) white space is there, as between two headings."""
     return end - start < 100 and text[start:end].isspace()
+
+
+def _written_out(html: str, drop: Sequence[str] = ()) -> str:
+    """The page as the parser has understood it, without what is never shown."""
+    tree = _parser()(html.encode("utf-8", "replace"))
+    tree.strip_tags(list(_RAW), recursive=True)
+    lower = html.lower()
+    selectors = [*drop, *([_HIDDEN] if any(word in lower for word in _MAY_HIDE) else [])]
+    for node in tree.css(", ".join(selectors)) if selectors else ():
+        node.decompose()
+    return tree.html or ""
 
 
 def _parser() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,20 @@ from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS, RecursiveChunker
 from rapidchunk.chunkers.sentence import sentence_level
 from rapidchunk.chunks import Chunks
 
-__all__ = ["Section", "SectionChunker"]
+__all__ = ["Section", "SectionChunker", "Table"]
+
+
+class Table(NamedTuple):
+    """A table in a section. One that is too long by itself is cut between its rows."""
+
+    start: int
+    end: int
+    head: str
+    """What the context of its further pieces begins with."""
+    rows: tuple[int, ...]
+    """Where a piece may begin."""
+    loose: bool = False
+    """Has empty lines in it, where a section that is too long would be cut."""
 
 
 class Section(NamedTuple):
@@ -33,6 +46,9 @@ class Section(NamedTuple):
     """Never shares a chunk with what is before it."""
     bare: bool = False
     """Only a heading: goes with the section after it, if both fit."""
+    tables: tuple[Table, ...] = ()
+    rows: tuple[int, ...] = ()
+    """Of a table that is a section, because it is too long: where to cut it."""
 
 
 class SectionChunker(Chunker):
@@ -104,6 +120,7 @@ class SectionChunker(Chunker):
 
     def _chunk_sections(self, texts: _core.Texts, sections: list[Section], offsets: np.ndarray) -> Chunks:
         measure = self.tokenizer.measure(texts, threads())
+        sections, offsets = self._tables_apart(texts, measure, sections, offsets)
         points = np.array([section[:2] for section in sections], np.int64).reshape(-1, 2)
         spans = _core.byte_offsets(texts, offsets, points)
         document = np.repeat(np.arange(len(texts)), np.diff(offsets))
@@ -113,7 +130,8 @@ class SectionChunker(Chunker):
         def section_of(document: np.ndarray, byte: np.ndarray) -> np.ndarray:
             return np.asarray(np.searchsorted(starts, byte + document * step, side="right") - 1)
 
-        pieces, of, tokens = self._pieces(texts, measure, spans, document, sections)
+        levels = [*_rows(texts, sections, document), *self._levels()]
+        pieces, of, tokens = self._pieces(texts, measure, spans, document, sections, levels)
         piece_section = section_of(of, pieces[:, 0])
         groups = self._group(piece_section.tolist(), of.tolist(), tokens.tolist(), sections)
         joined = np.array([(pieces[i, 0], max(pieces[j, 1], pieces[i, 1])) for i, j in groups], np.int64).reshape(-1, 2)
@@ -121,7 +139,7 @@ class SectionChunker(Chunker):
         # What is joined may have more tokens than its parts; then it is cut once more.
         joined, bounds, tokens = _core.split_spans(
             texts, measure, joined, np.searchsorted(joined_of, np.arange(len(texts) + 1)),
-            [sentence_level(pieces, np.searchsorted(of, np.arange(len(texts) + 1))), *self._levels()],
+            [sentence_level(pieces, np.searchsorted(of, np.arange(len(texts) + 1))), *levels],
             max_tokens=self.max_tokens - self.tokenizer.special_tokens, threads=threads(),
         )  # fmt: skip
         of = np.repeat(np.arange(len(texts)), np.diff(bounds))
@@ -146,8 +164,54 @@ class SectionChunker(Chunker):
     def _levels(self) -> list[Any]:
         return [list(level) for level in self._separators]
 
+    def _tables_apart(
+        self, texts: _core.Texts, measure: Any, sections: list[Section], offsets: np.ndarray
+    ) -> tuple[list[Section], np.ndarray]:
+        """Makes sections of tables that would be cut, and of what is before and after them."""
+        document = np.repeat(np.arange(len(texts)), np.diff(offsets))
+        tables = [(row, table) for row, section in enumerate(sections) for table in section.tables]
+        if not tables:
+            return sections, offsets
+        of_tables = document[[row for row, _ in tables]]
+        long = self._are_too_long(texts, measure, [table[:2] for _, table in tables], of_tables)
+        holders = sorted({row for row, _ in tables})
+        long_holder = self._are_too_long(texts, measure, [sections[row][:2] for row in holders], document[holders])
+        too_long = dict(zip(holders, long_holder.tolist()))
+        apart: dict[int, list[Table]] = {}
+        for (row, table), by_itself in zip(tables, long.tolist()):
+            if by_itself or (table.loose and too_long[row]):
+                apart.setdefault(row, []).append(table)
+        found: list[Section] = []
+        numbers: list[int] = []
+        for row, section in enumerate(sections):
+            parts = list(_around(section, apart[row])) if row in apart else [section]
+            found.extend(parts)
+            numbers.extend([int(document[row])] * len(parts))
+        return found, np.searchsorted(numbers, np.arange(len(texts) + 1))
+
+    def _are_too_long(
+        self, texts: _core.Texts, measure: Any, spans: list[tuple[int, int]], document: np.ndarray
+    ) -> np.ndarray:
+        """Which of the spans (code points; they do not overlap) have more than `max_tokens`."""
+        bounds = np.searchsorted(document, np.arange(len(texts) + 1))
+        bytes_ = _core.byte_offsets(texts, bounds, np.array(spans, np.int64))
+        room = self.max_tokens - self.tokenizer.special_tokens
+        cut, bounds, _ = _core.split_spans(
+            texts, measure, bytes_, bounds, ["words"], max_tokens=room, threads=threads()
+        )
+        step = int(bytes_.max(initial=0)) + 1
+        starts = cut[:, 0] + np.repeat(np.arange(len(texts)), np.diff(bounds)) * step
+        row = np.searchsorted(bytes_[:, 0] + document * step, starts, side="right") - 1
+        return np.asarray(np.bincount(row, minlength=len(spans)) > 1)
+
     def _pieces(
-        self, texts: _core.Texts, measure: Any, spans: np.ndarray, document: np.ndarray, sections: list[Section]
+        self,
+        texts: _core.Texts,
+        measure: Any,
+        spans: np.ndarray,
+        document: np.ndarray,
+        sections: list[Section],
+        levels: list[Any],
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sections, cut where they are too long: byte spans, documents and tokens (without special ones)."""
         special = self.tokenizer.special_tokens
@@ -159,7 +223,7 @@ class SectionChunker(Chunker):
         def split(rows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             cut, bounds, tokens = _core.split_spans(
                 texts, measure, np.ascontiguousarray(spans[rows]),
-                np.searchsorted(document[rows], np.arange(len(texts) + 1)), self._levels(),
+                np.searchsorted(document[rows], np.arange(len(texts) + 1)), levels,
                 max_tokens=most, threads=threads(),
             )  # fmt: skip
             return cut, np.repeat(np.arange(len(texts)), np.diff(bounds)), tokens
@@ -170,12 +234,14 @@ class SectionChunker(Chunker):
         many = np.bincount(row, minlength=len(spans)) > 1
         sizes = np.bincount(row, tokens, len(spans)).astype(np.int64)
         reserved = self._reserved(np.flatnonzero(many).tolist(), sections, document, sizes, room // 2)
-        again = np.flatnonzero(many & (reserved > 0) if inner is None else many)
-        if not len(again):
+        by_inner = np.array([inner is not None and not section.rows for section in sections], bool) & many
+        by_room = ~by_inner & many & (reserved > 0)
+        if not (by_inner | by_room).any():
             return cut, of, tokens
-        kept = ~np.isin(row, again)
+        kept = ~(by_inner | by_room)[row]
         parts = [(cut[kept], of[kept], tokens[kept])]
-        if inner is not None:
+        again = np.flatnonzero(by_inner)
+        if inner is not None and len(again):
             points = [
                 _core.code_point_offsets(texts, document[again], np.ascontiguousarray(spans[again, i])) for i in (0, 1)
             ]
@@ -184,9 +250,9 @@ class SectionChunker(Chunker):
             base = spans[again[found.document], 0]
             found_spans = np.stack([found.byte_start + base, found.byte_end + base], axis=1)
             parts.append((found_spans, document[again[found.document]], found.tokens - special))
-        else:
-            rooms = room - reserved[again]
-            parts.extend(split(again[rooms == most], int(most)) for most in np.unique(rooms))
+        again = np.flatnonzero(by_room)
+        rooms = room - reserved[again]
+        parts.extend(split(again[rooms == most], int(most)) for most in np.unique(rooms))
         cut, of, tokens = (np.concatenate(columns) for columns in zip(*parts))
         order = np.lexsort((cut[:, 0], of))
         return np.ascontiguousarray(cut[order]), of[order], tokens[order]
@@ -268,6 +334,29 @@ def words(text: str) -> frozenset[str]:
 def heading_prefixes(titles: tuple[str, ...]) -> tuple[str, ...]:
     """The heading path as contexts: all of it, then without its outermost titles."""
     return tuple(" > ".join(titles[i:]) + "\n\n" for i in range(len(titles)))
+
+
+def _around(section: Section, tables: list[Table]) -> Iterator[Section]:
+    """What is before, between and after the tables, and the tables."""
+    at = section.start
+    for table in tables:
+        if table.start > at:
+            yield section._replace(start=at, end=table.start, tables=())
+        head = (*(before + table.head for before in section.context), table.head) if table.head else section.context
+        yield section._replace(start=table.start, end=table.end, tables=(), context=head, rows=table.rows)
+        at = table.end
+    if section.end > at:
+        yield section._replace(start=at, tables=())
+
+
+def _rows(texts: _core.Texts, sections: list[Section], document: np.ndarray) -> list[Any]:
+    """The rows of long tables as a level of boundaries, if there are any."""
+    rows = [(row, at) for row, section in enumerate(sections) for at in section.rows]
+    if not rows:
+        return []
+    bounds = np.searchsorted(document[[row for row, _ in rows]], np.arange(len(texts) + 1))
+    spans = _core.byte_offsets(texts, bounds, np.array([(at, at) for _, at in rows], np.int64))
+    return [(spans, bounds)]
 
 
 def _main(sections: list[Section], first: int, last: int) -> int:

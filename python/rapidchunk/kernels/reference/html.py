@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 __all__ = ["html_text"]
 
 # Line breaks that an element needs before and after it (HTML standard, "rendered text"; headings, lists and tables as
@@ -26,15 +28,15 @@ _ENTITY = re.compile(r"&(amp|lt|gt|nbsp|quot);")
 _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "quot": '"'}
 
 
-def html_text(
-    html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()
-) -> tuple[str, list[tuple[int, int, int]]]:
+def html_text(html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()) -> tuple[str, np.ndarray]:
     """The rendered text of HTML that a parser has written out again (all tags closed, ``<`` escaped), and its headings;
     without the elements of `drop_tags`.
 
     Returns:
-        The text, and events in order: (start, level, end) of a heading's text, (position, 0, 0) and (position, -1, 0)
-        where an element of `section_tags` begins and ends. Positions are code points.
+        The text, and events in order, int64 [n, 3]: (start, level, end) of a heading's text, (position, 0, 0) and
+        (position, -1, 0) where an element of `section_tags` begins and ends, (start, 7, end) of a table outside of others,
+        (position, 8, 1 or 0) of each of its rows and whether it is a header (in thead, or of th only). Positions are code
+        points.
     """
     out: list[str] = []
     events: list[tuple[int, int, int] | None] = []
@@ -43,7 +45,9 @@ def html_text(
     broken = False  # the text so far ends with a line break of its own: no space follows
     cell = False  # a cell waits for the next one in its row
     waiting: list[int] = []  # headings and section elements that begin with the next text
-    heading = -1
+    heading = table = row = -1  # the open ones among the events
+    tables = 0
+    head = data = False  # in a thead; the row has a data cell
     dropped, opened = "", 0  # the element that is left out, if any, and how many of its name are open
 
     def write(text: str) -> None:
@@ -63,15 +67,20 @@ def html_text(
         size += len(text)
         broken = text[-1] == "\n"
 
-    def close_heading() -> None:
-        nonlocal heading
-        event = events[heading] if heading >= 0 else None
-        if event is not None and heading in waiting:  # a heading without text is none
-            waiting.remove(heading)
-            events[heading] = None
+    def begin(level: int, end: int = 0) -> int:
+        waiting.append(len(events))
+        events.append((size, level, end))
+        return len(events) - 1
+
+    def close(number: int) -> int:
+        """Ends a heading or table; one without text is none."""
+        event = events[number] if number >= 0 else None
+        if event is not None and number in waiting:
+            waiting.remove(number)
+            events[number] = None
         elif event is not None:
-            events[heading] = (event[0], event[1], size)
-        heading = -1
+            events[number] = (event[0], event[1], size)
+        return -1
 
     for match in _TAG.finditer(html):
         closing, tag, attributes, text = match.groups()
@@ -106,6 +115,10 @@ def html_text(
                 write("\n")
         elif tag in ("td", "th"):
             cell = bool(closing) or cell
+            event = events[row] if row >= 0 and tables == 1 and not closing else None
+            if event is not None:
+                data = data or tag == "td"
+                events[row] = (event[0], event[1], int(head or not data))
         elif tag == "img":
             found = _ALT.search(attributes)
             alt = _SPACE.sub(" ", found[1]).strip(" ") if found else ""
@@ -116,17 +129,26 @@ def html_text(
         if tag in ("pre", "textarea"):
             pre = max(pre + (-1 if closing else 1), 0)
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
-            close_heading()
+            heading = close(heading)
             if not closing:
-                heading = len(events)
-                waiting.append(heading)
-                events.append((size, int(tag[1]), 0))
+                heading = begin(int(tag[1]))
         elif tag in section_tags:
             if not closing:
                 waiting.append(len(events))
             events.append((size, -1 if closing else 0, 0))
-    close_heading()
+        elif tag == "table":
+            if closing and tables == 1:
+                table, row, head = close(table), -1, False
+            tables = max(tables + (-1 if closing else 1), 0)
+            if not closing and tables == 1:
+                table = begin(7)
+        elif tag == "thead" and tables == 1:
+            head = not closing
+        elif tag == "tr" and tables == 1 and not closing:
+            row, data = begin(8, int(head)), False
+    close(heading)
+    close(table)
     for number in waiting:
         _, level, end = events[number] or (0, 0, 0)
         events[number] = (size, level, end)
-    return "".join(out), [event for event in events if event is not None]
+    return "".join(out), np.array([event for event in events if event is not None], np.int64).reshape(-1, 3)
