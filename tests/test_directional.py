@@ -278,5 +278,5 @@ def test_automatic_length_finds_chapters_where_the_default_finds_their_parts(wei
 def test_a_wrong_segment_length_is_named(backend, length):
     vectors = np.ones((3, 4), np.float32)
     first, last = sizes(np.full(3, 5))
-    with pytest.raises(ValueError, match="^segment_length "):
+    with pytest.raises(ValueError, match=r"^segment_length "):
         backend.directional_cuts(vectors, first, last, np.zeros(3, np.uint8), np.array([0, 3], np.int64), 0, 9, length)

@@ -527,9 +527,10 @@ class Chunks:
                 pa.array(np.ascontiguousarray(rows, np.float32).ravel()), rows.shape[1]
             )
 
-        if self.vectors is not None:
+        # An encoder that has not seen a text yet may not know its dimension.
+        if self.vectors is not None and self.vectors.shape[1]:
             columns["vector"] = lists(self.vectors)
-        if self.sentence_vectors is not None:
+        if self.sentence_vectors is not None and self.sentence_vectors.dimension:
             flat, offsets = self.sentence_vectors.flat()
             columns["sentence_vectors"] = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists(flat))
         table = pa.table(columns)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Windows", "buckets", "merge", "packs", "plan", "windows"]
+__all__ = ["Windows", "buckets", "merge", "overlapping", "packs", "plan", "windows"]
 
 Ints = NDArray[np.int64]
 
@@ -43,6 +43,18 @@ def windows(offsets: Ints, limit: int) -> tuple[Ints, Ints, Ints]:
     start = offsets[text] + counts[text] * nth // pieces[text]
     end = offsets[text] + counts[text] * (nth + 1) // pieces[text]
     return text, start, end
+
+
+def overlapping(count: int, limit: int, overlap: int) -> tuple[Ints, Ints, Ints]:
+    """Windows of at most `limit` tokens over `count` tokens, each sharing at least `overlap` with the next.
+
+    Returns start and end of every window, and the bounds [windows + 1] of what each answers for: where two share tokens,
+    half of them each, so that every token has context on both sides.
+    """
+    pieces = 1 + max(0, -(-(count - limit) // (limit - overlap)))
+    start = np.arange(pieces) * max(count - limit, 0) // max(pieces - 1, 1)
+    end = np.minimum(start + limit, count)
+    return start, end, np.concatenate([[0], (start[1:] + end[:-1]) // 2, [count]])
 
 
 def plan(lengths: Ints, max_batch_tokens: int | None = None, batch_size: int | None = None) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rapidchunk import models
 from rapidchunk.encoders import cuda, export, openvino
-from rapidchunk.encoders.batches import Windows, merge, plan, windows
+from rapidchunk.encoders.batches import Windows, merge, overlapping, plan, windows
 from rapidchunk.encoders.protocol import Progress, Vectors, finish, text_list
 from rapidchunk.encoders.signature import Signature
 from rapidchunk.encoders.tokens import ModelTokenizer
@@ -279,6 +279,40 @@ class OnnxEncoder:
         through DLPack."""
         return self._encode(texts, self._prefix, progress, report, on_device=True)
 
+    def encode_tokens(self, text: str) -> tuple[Vectors, NDArray[np.int64]]:
+        """The vectors of a document's tokens, special tokens left out, for chunks pooled from them ("late").
+
+        A document longer than `max_length` is read in windows that overlap by a quarter; of the tokens that two of them share,
+        each window answers for its half.
+
+        Returns:
+            float32 [t, dimension], not normalised, and int64 [t, 2], the characters (code points) of each token.
+
+        Raises:
+            ValueError: the model gives no token vectors, or runs on CUDA.
+        """
+        run = self._running()
+        if not isinstance(run, _Run):
+            raise ValueError("vectors 'late' are encoded on the CPU; give the encoder device='cpu'")
+        run = _Run(run.session, True, unpooled=True)
+        ids, spans = self._tokenizer.tokens_of(self._prefix + text)
+        room = self.max_length - self._special
+        start, end, bounds = overlapping(len(ids), room, room // 4)
+        lengths = end - start + self._special
+        vectors = np.zeros((len(ids), self._dimension or run.dimension or 0), np.float32)
+        if len(ids):
+            order = np.argsort(-lengths, kind="stable")
+            before = len(self._tokenizer.prefix)
+            for first, last, rows in run.batches(self, ids, start[order], end[order], lengths[order]):
+                if vectors.shape[1] != rows.shape[2]:
+                    vectors = np.zeros((len(ids), rows.shape[2]), np.float32)
+                for row, window in zip(rows, order[first:last].tolist()):
+                    low, high = bounds[window], bounds[window + 1]
+                    shift = before - start[window]
+                    vectors[low:high] = row[low + shift : high + shift]
+        own = spans[:, 1] > len(self._prefix)
+        return vectors[own], np.maximum(spans[own] - len(self._prefix), 0)
+
     def _encode(
         self,
         texts: Sequence[str],
@@ -413,16 +447,18 @@ class OnnxEncoder:
 class _Run:
     """A session on the CPU."""
 
-    def __init__(self, session: Any, by_tokens: bool) -> None:
+    def __init__(self, session: Any, by_tokens: bool, unpooled: bool = False) -> None:
         self.session = session
-        signature = Signature.of(session, by_tokens)
+        self.unpooled = unpooled
+        signature = Signature.of(session, by_tokens, unpooled)
         self.inputs, self.output, self.output_type = signature.inputs, signature.output, signature.dtype
         self.rank, self.dimension = signature.rank, signature.dimension
 
     def batches(
         self, encoder: OnnxEncoder, ids: Array, start: Array, end: Array, lengths: Array
     ) -> Iterator[tuple[int, int, Vectors]]:
-        """Encodes windows, sorted by length; yields (first, last, vectors [last - first, dimension]).
+        """Encodes windows, sorted by length; yields (first, last, vectors [last - first, dimension]), or those of the padded
+        tokens [last - first, longest, dimension].
 
         The arrays that ONNX Runtime reads are reused from batch to batch and belong to this call alone; the vectors are
         only valid until the next batch.
@@ -458,7 +494,10 @@ class _Run:
                     result = np.empty(size, self.output_type)
                 out = result[:size].reshape(shape)
             out = self.bound(arrays, out) if encoder._io_binding else self.plain(arrays)
-            rows = _pooled(out, here, encoder.pooling) if self.rank == 3 else out.astype(np.float32, copy=False)
+            if self.rank == 3 and not self.unpooled:
+                rows = _pooled(out, here, encoder.pooling)
+            else:
+                rows = out.astype(np.float32, copy=False)
             yield first, last, rows
 
     def bound(self, arrays: dict[str, Array], out: Array | None) -> Array:

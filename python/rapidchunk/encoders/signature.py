@@ -40,8 +40,11 @@ class Signature:
     dimension: int | None
 
     @classmethod
-    def of(cls, session: Any, by_tokens: bool) -> Signature:
-        """`by_tokens`: take token vectors where there are any, since the caller wants them pooled in another way.
+    def of(cls, session: Any, by_tokens: bool, unpooled: bool = False) -> Signature:
+        """
+        Args:
+            by_tokens: take token vectors where there are any, since the caller wants them pooled in another way.
+            unpooled: take nothing else.
 
         Raises:
             ValueError: an input that we cannot fill, or no output of vectors.
@@ -54,7 +57,11 @@ class Signature:
         outputs = {value.name: value for value in session.get_outputs() if value.type in TYPES}
         token_level = [value for value in outputs.values() if len(value.shape) == 3]
         text_level = [value for value in outputs.values() if len(value.shape) == 2]
-        if packed:
+        if unpooled and not token_level:
+            raise ValueError("model has no output of token vectors, which vectors 'late' needs")
+        if unpooled:
+            chosen = next((value for value in token_level if value.name == "last_hidden_state"), token_level[0])
+        elif packed:
             chosen = outputs["last_hidden_state"]
         elif "pooled" in outputs and "lengths" in given:  # a graph of our exporter
             chosen = outputs["pooled"]

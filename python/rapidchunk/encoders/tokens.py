@@ -88,3 +88,14 @@ class ModelTokenizer:
             offsets[at + 1 : at + 1 + len(piece)] = counts
             parts.append(np.fromiter(chain.from_iterable(ids), np.int32, sum(counts)))
         return np.concatenate(parts), np.cumsum(offsets)
+
+    def tokens_of(self, text: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Ids of one text (int32 [t]) and the characters that each token stands for (int64 [t, 2], code points)."""
+        own = without_surrogates(text)
+        lowered = own.lower() if self._lower else own
+        encoding = self._tokenizer.encode(lowered, add_special_tokens=False)
+        spans = np.array(encoding.offsets, np.int64).reshape(-1, 2)
+        if len(lowered) != len(own) and len(spans):  # one character may become several
+            origin = np.repeat(np.arange(len(own)), [len(character.lower()) for character in own])
+            spans = np.stack([origin[spans[:, 0]], origin[np.maximum(spans[:, 1] - 1, spans[:, 0])] + 1], axis=1)
+        return np.array(encoding.ids, np.int32), spans
