@@ -174,11 +174,11 @@ def test_search_prints_place_and_score(
     assert main(["search", output, "two words", "-k", "1"]) == 0
     shown = capsys.readouterr().out
     assert (
-        f"1. {source}:3" in shown and "score 1.000" in shown and "Four five." in shown and "characters 17-27" in shown
+        f"1. {source}:3" in shown and "score 1.500" in shown and "Four five." in shown and "characters 17-27" in shown
     )
     assert main(["search", output, "two words", "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["text"].strip(), row["score"]) for row in rows] == [("Four five.", 1.0), ("One two three.", 0.0)]
+    assert [(row["text"].strip(), row["score"]) for row in rows] == [("Four five.", 1.5), ("One two three.", 0.0)]
     assert main(["search", output, "  "]) == 1
 
 

@@ -209,6 +209,7 @@ def test_update_on_the_command_line(
     stub = CountingEncoder()
     monkeypatch.setattr("rapidchunk.cli.index.as_encoder", lambda name, **options: stub)
     command = ["index", str(folder), "-o", str(tmp_path / "out.parquet"), "--encoder", "letters", "--update"]
+    command.append("--no-sentence-vectors")
     assert main(command) == 0
     first = len(stub.texts)
     assert f", {first} embedded, 0 reused" in capsys.readouterr().err

@@ -408,7 +408,7 @@ class Chunks:
         elif vectors == "reencode":
             found = encoder.encode(self.contexts(), **options)
         if vectors == "mean" or sentence_vectors:
-            kept, lengths = chunk_vectors.of_sentences(self, encoder, language, **options)
+            kept, lengths = chunk_vectors.of_sentences(self.contexts(), encoder, language, **options)
             found = chunk_vectors.mean(kept, lengths) if vectors == "mean" else found
         encoded = self.replace(vectors=found)
         encoded.sentence_vectors = kept if sentence_vectors else None  # never those of another encoder
@@ -429,7 +429,7 @@ class Chunks:
         Raises:
             ValueError: there are no vectors, or those of another dimension; one is not finite.
         """
-        return chunk_vectors.scores(self, query)
+        return chunk_vectors.scores(self.vectors, self.sentence_vectors, query)
 
     def pool_tokens(
         self, vectors: Sequence[np.ndarray], spans: Sequence[np.ndarray], *, normalize: bool = True
@@ -547,7 +547,7 @@ class Chunks:
                 put together from their chunks, with spaces where no chunk is.
 
         Raises:
-            ValueError: a column of `to_arrow` is missing, or `texts` are not as many as the documents.
+            ValueError: a column of `to_arrow`, or a row's vector, is missing, or `texts` are not as many as the documents.
         """
         pa = _pyarrow()
         table = table if isinstance(table, pa.Table) else pa.table(table)
@@ -576,20 +576,7 @@ class Chunks:
                 column = table[name]
                 extra[name] = column.to_numpy() if plain and not column.null_count else column.to_pylist()
 
-        def rows(column: Any) -> np.ndarray:
-            return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(-1, column.type.list_size)
-
-        def whole(name: str) -> Any:
-            column = table[name].combine_chunks()
-            return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
-
-        vectors = sentences = None
-        if "vector" in table.column_names and len(table):
-            vectors = rows(whole("vector"))
-        if "sentence_vectors" in table.column_names and len(table):
-            lists = whole("sentence_vectors")
-            offsets = lists.offsets.to_numpy()
-            sentences = SentenceVectors(rows(lists.values), offsets[:-1], offsets[1:])
+        vectors, sentences = chunk_vectors.of_table(table)
         source = _rebuilt(numbers, columns["start"], table["text"].to_pylist(), documents) if texts is None else texts
         return cls(
             source, columns, ids=ids, vectors=vectors, extra=extra, settings=about.get(SETTINGS_KEY, ""),

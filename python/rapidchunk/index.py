@@ -21,21 +21,24 @@ from typing import IO, Any
 
 import numpy as np
 
-from rapidchunk import strategies
+from rapidchunk import strategies, vectors
 from rapidchunk._surrogates import without_surrogates
 from rapidchunk._version import __version__
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunks import Chunks
 from rapidchunk.documents import STDIN_NAME, Document, InputError, Source, read
+from rapidchunk.vectors import SentenceVectors, joined, of_table
 
-__all__ = ["SCHEMA_KEY", "Indexer", "Report", "RunError", "Settings"]
+__all__ = ["SCHEMA_KEY", "VECTORS", "Indexer", "Report", "RunError", "Settings"]
 
 #: Key of the settings (JSON) in the schema metadata of the Parquet file.
 SCHEMA_KEY = b"rapidchunk"
 OWN_COLUMNS = (
     "document", "file", "line", "index", "start", "end", "byte_start", "byte_end", "tokens", "text", "id", "strategy",
-    "vector",
+    "vector", "sentence_vectors",
 )  # fmt: skip
+#: Of these, the vectors of chunks.
+VECTORS = ("vector", "sentence_vectors")
 #: Bytes of text in a batch: large where only chunking happens, small where encoding makes a batch take its time.
 BATCH_BYTES = {False: 8 << 20, True: 1 << 20}
 #: Rows are gathered up to about this many bytes for a row group of the output.
@@ -58,6 +61,8 @@ class Settings:
         encoder: a known model or an absolute path, recorded for `search`; None: no vectors.
         tokenizer: a name or an absolute path.
         skip_errors: inputs that cannot be read are left out.
+        vectors: "reencode", "mean" or "late"; see `Chunks.encode`. Strategies that make vectors themselves are told.
+        sentence_vectors: keep those of the sentences of every chunk too, for `search`.
     """
 
     strategy: str = "auto"
@@ -65,6 +70,8 @@ class Settings:
     encoder: str | None = None
     tokenizer: str = "bert"
     skip_errors: bool = False
+    vectors: str = "reencode"
+    sentence_vectors: bool = False
 
 
 @dataclass
@@ -136,6 +143,10 @@ class Indexer:
     ) -> None:
         if (encoder is None) != (settings.encoder is None):
             raise ValueError("encoder and settings.encoder must be given together")
+        if settings.vectors not in vectors.METHODS:
+            raise ValueError(f"vectors must be one of {', '.join(vectors.METHODS)}, not {settings.vectors!r}")
+        if settings.vectors == "late" and encoder is not None:
+            vectors.require_tokens(encoder)
         self.sources = list(sources)
         self.output = Path(output)
         self.settings = settings
@@ -147,7 +158,7 @@ class Indexer:
         self.warn = warn or (lambda line: None)
         self.folder = self.output.parent / f".{self.output.name}.rapidchunk"
         self._chunkers: dict[tuple[str, str], Chunker] = {}
-        self._old: tuple[dict[str, int], np.ndarray] | None = None
+        self._old: _OldVectors | None = None
         if settings.strategy == "auto":
             for name in sorted({source.strategy for source in self.sources} - {"code"}):
                 self._chunker(name)
@@ -194,7 +205,12 @@ class Indexer:
                 known = strategies.parameters(name)
                 options = {option: value for option, value in options.items() if option in known}
             options |= fitting or {}
-            shared = {"tokenizer": self.settings.tokenizer, "encoder": self.encoder}
+            shared: dict[str, Any] = {"tokenizer": self.settings.tokenizer, "encoder": self.encoder}
+            # A strategy with vectors has those of its sentences at hand; others get theirs in `_encode`.
+            if self.settings.sentence_vectors and "sentence_vectors" not in options:
+                shared["sentence_vectors"] = True
+            if self.settings.vectors == "mean" and "vectors" not in options:
+                shared["vectors"] = "mean"
             self._chunkers[key] = strategies.make(name, options, shared=shared)
         return self._chunkers[key]
 
@@ -319,36 +335,68 @@ class Indexer:
         """Gives vectors to the chunks that their strategy gave none: all of a batch in one call, sorted by length there."""
         if self.encoder is None:
             return
-        lacking = [place for place, (chunks, _) in enumerate(pieces) if chunks.vectors is None and len(chunks)]
-        manifest.embedded += sum(len(chunks) for chunks, _ in pieces if chunks.vectors is not None)
-        texts = [text for place in lacking for text in pieces[place][0].contexts()]
-        if not texts:
-            return
-        rows, old = self._old or ({}, np.empty((0, 0), np.float32))
-        found = np.array([rows.get(id, -1) for place in lacking for id in pieces[place][0].extra["id"]])
-        new = np.flatnonzero(found < 0)
-        manifest.embedded += len(new)
-        manifest.reused += len(found) - len(new)
-        vectors = old[found] if len(old) else np.empty((len(found), 0), np.float32)
-        if len(new):
-            fresh = self.encoder.encode(
-                [texts[row] for row in new.tolist()],
-                progress=lambda done, total: tell.within(last, done / max(total, 1)),
+        filled = [place for place, (chunks, _) in enumerate(pieces) if len(chunks)]
+        lacking = [place for place in filled if pieces[place][0].vectors is None]
+        manifest.embedded += sum(len(pieces[place][0]) for place in filled if place not in lacking)
+        bare = [place for place in lacking if pieces[place][0].sentence_vectors is None]
+        bare = bare if self.settings.sentence_vectors else []
+        for here, sentences in ((bare, True), ([place for place in lacking if place not in bare], False)):
+            if not here:
+                continue
+            found, kept = self._vectors(manifest, [pieces[place][0] for place in here], sentences, tell, last)
+            begin = 0
+            for place in here:
+                chunks, run = pieces[place]
+                rows = slice(begin, begin + len(chunks))
+                own = chunks.replace(vectors=found[rows], sentence_vectors=None if kept is None else kept[rows])
+                pieces[place] = own, run
+                begin += len(chunks)
+
+    def _vectors(
+        self, manifest: _Manifest, tables: list[Chunks], sentences: bool, tell: _Tell, last: Document
+    ) -> tuple[np.ndarray, SentenceVectors | None]:
+        """The vectors of all rows of some tables and, on request, of their sentences: out of the file before where it has
+        them, else new."""
+        method = self.settings.vectors
+        ids = [id for chunks in tables for id in chunks.extra["id"]]
+        # Late vectors depend on the document around a chunk, so that the same chunk may have others now.
+        known = self._old if method != "late" else None
+        old = np.array([known is not None and id in known.rows for id in ids], bool)
+        manifest.embedded += int((~old).sum())
+        manifest.reused += int(old.sum())
+
+        def progress(done: int, total: int) -> None:
+            tell.within(last, done / max(total, 1))
+
+        parts: list[np.ndarray] = []
+        kept: list[SentenceVectors | None] = []
+        if known is not None and old.any():
+            again, again_sentences = known.take([id for id, there in zip(ids, old) if there])
+            parts.append(again)
+            kept.append(again_sentences)
+        if not old.all():
+            texts = [text for chunks in tables for text in chunks.contexts()]
+            texts = [text for text, there in zip(texts, old) if not there]
+            found = None
+            if sentences or method == "mean":
+                fresh, lengths = vectors.of_sentences(texts, self.encoder, progress=progress)
+                kept.append(fresh)
+                found = vectors.mean(fresh, lengths)
+            if method == "reencode":
+                found = self.encoder.encode(texts, progress=progress)
+            elif method == "late":
+                found = np.concatenate([vectors.late(chunks, self.encoder) for chunks in tables])
+            assert found is not None
+            parts.append(found)
+        if len({part.shape[1] for part in parts}) > 1:
+            raise RunError(
+                f"the vectors in {self.output} have {parts[0].shape[1]} values, the encoder gives {parts[1].shape[1]}; "
+                "run without --update"
             )
-            if len(new) == len(found):
-                vectors = fresh
-            elif fresh.shape[1] != vectors.shape[1]:
-                raise RunError(
-                    f"the vectors in {self.output} have {vectors.shape[1]} values, the encoder gives {fresh.shape[1]}; "
-                    "run without --update"
-                )
-            else:
-                vectors[new] = fresh
-        begin = 0
-        for place in lacking:
-            chunks, run = pieces[place]
-            pieces[place] = (chunks.replace(vectors=vectors[begin : begin + len(chunks)]), run)
-            begin += len(chunks)
+        order = np.empty(len(ids), np.int64)
+        order[np.concatenate([np.flatnonzero(old), np.flatnonzero(~old)])] = np.arange(len(ids))
+        together = joined(kept, [len(part) for part in parts]) if sentences else None
+        return np.concatenate(parts)[order], None if together is None else together[order]
 
     def _table(self, manifest: _Manifest, chunks: Chunks, run: list[Document]) -> Any:
         """One table of our columns; metadata as JSON text, because a key may have other types in later documents."""
@@ -501,7 +549,7 @@ def _final_schema(parts: Any, manifest: _Manifest) -> Any:
 def _empty_schema() -> Any:
     import pyarrow as pa
 
-    numbers = [name for name in OWN_COLUMNS if name not in ("document", "file", "text", "id", "strategy", "vector")]
+    numbers = [name for name in OWN_COLUMNS if name not in ("document", "file", "text", "id", "strategy", *VECTORS)]
     return pa.schema(
         [
             *((name, pa.string()) for name in ("document", "file")),
@@ -588,29 +636,60 @@ def _fingerprint(path: Path) -> str:
     return hashlib.blake2b(repr(stats).encode(), digest_size=16).hexdigest() if stats else ""
 
 
-def _old_vectors(path: Path, settings: Mapping[str, Any]) -> tuple[dict[str, int], np.ndarray] | None:
-    """Row by id, and the vectors [rows, dimension], of an index; None where the encoder was another or ids are lacking."""
+class _OldVectors:
+    """The vectors of an index, by the chunks' ids; read a row group at a time, the last one kept.
+
+    Attributes:
+        rows: id -> row group and row in it.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._columns = [name for name in VECTORS if name in file.schema_arrow.names]
+        self.rows: dict[str, tuple[int, int]] = {}
+        for group in range(file.num_row_groups):
+            ids = file.read_row_group(group, columns=["id"])["id"].to_pylist()
+            self.rows.update((id, (group, row)) for row, id in enumerate(ids))
+        self._at = -1
+        self._group: tuple[np.ndarray | None, SentenceVectors | None] = (None, None)
+
+    def take(self, ids: Sequence[str]) -> tuple[np.ndarray, SentenceVectors | None]:
+        """The vectors of ids that are all in `rows`, in their order."""
+        places = np.array([self.rows[id] for id in ids], np.int64)
+        order = np.argsort(places[:, 0], kind="stable")
+        found: list[np.ndarray] = []
+        kept: list[SentenceVectors | None] = []
+        for group in np.unique(places[:, 0]).tolist():
+            if group != self._at:
+                self._at, self._group = group, of_table(self._file.read_row_group(group, columns=self._columns))
+            rows = places[places[:, 0] == group, 1]
+            single, sentences = self._group
+            assert single is not None
+            found.append(single[rows])
+            kept.append(None if sentences is None else sentences[rows])
+        back = np.argsort(order)
+        together = joined(kept, [len(part) for part in found])
+        return np.concatenate(found)[back], None if together is None else together[back]
+
+
+def _old_vectors(path: Path, settings: Mapping[str, Any]) -> _OldVectors | None:
+    """The vectors of an index; None where the encoder or the kind of vectors was another, or ids are lacking."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        schema = pq.read_schema(path)
+        file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
         raise RunError(f"{path} is not a Parquet file, so there is nothing to update: {error}") from None
-    about = (schema.metadata or {}).get(SCHEMA_KEY)
+    about = (file.schema_arrow.metadata or {}).get(SCHEMA_KEY)
     if about is None:
         raise RunError(f"{path} was not written by rapidchunk index, so there is nothing to update")
     before = json.loads(about)
-    same = all(before.get(name) == settings.get(name) for name in ("encoder", "encoder_files"))
-    if not same or not {"id", "vector"} <= set(schema.names):
+    decisive = ("encoder", "encoder_files", "vectors", "sentence_vectors")
+    same = all(before.get(name) == settings.get(name) for name in decisive)
+    if not same or not {"id", "vector"} <= set(file.schema_arrow.names):
         return None
-    table = pq.read_table(path, columns=["id", "vector"])
-    vectors = table["vector"].combine_chunks()
-    if isinstance(vectors, pa.ChunkedArray):
-        vectors = pa.concat_arrays(vectors.chunks)
-    flat = vectors.flatten().to_numpy(zero_copy_only=False)
-    rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
-    return rows, flat.reshape(len(table), -1)
+    return _OldVectors(file)
 
 
 def _write_json(path: Path, value: Any) -> None:

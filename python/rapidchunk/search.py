@@ -1,4 +1,4 @@
-"""Exact search in an index: the chunks whose vectors point most nearly where the question's does."""
+"""Exact search in an index: the chunks whose sentences, or vectors, point most nearly where the question's vector does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from rapidchunk.index import SCHEMA_KEY
+from rapidchunk.index import SCHEMA_KEY, VECTORS
+from rapidchunk.vectors import of_table, scores
 
 __all__ = ["Hit", "Index", "NotAnIndex"]
 
-#: Vectors scored at a time.
-BATCH_ROWS = 16384
+#: Chunks scored at a time.
+BATCH_ROWS = 4096
 
 
 class NotAnIndex(RuntimeError):
@@ -23,7 +24,7 @@ class NotAnIndex(RuntimeError):
 
 @dataclass(frozen=True)
 class Hit:
-    """A chunk found: its cosine with the question, its row in the file, and its columns but the vector."""
+    """A chunk found: its score (see `Chunks.score`), its row in the file, and its columns but the vectors."""
 
     score: float
     row: int
@@ -66,16 +67,18 @@ class Index:
             raise NotAnIndex(f"{self.path} has no vectors: it was written with --encoder none")
 
     def search(self, question: np.ndarray, k: int = 5) -> list[Hit]:
-        """The best chunks, best first; among equals the earlier first. Memory stays at one batch of rows.
+        """The best chunks by `Chunks.score`, best first; among equals the earlier first. Memory stays at one batch of rows.
 
         Args:
-            question: float32 [dimension], L2-normalised.
+            question: float32 [dimension].
             k: chunks to give at most.
 
         Raises:
             NotAnIndex: the index has no vectors.
             ValueError: `question` has another dimension than the index, or `k` is below 1.
         """
+        import pyarrow as pa
+
         self.require_vectors()
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
@@ -84,22 +87,23 @@ class Index:
         dimension = self._file.schema_arrow.field("vector").type.list_size
         if question.shape != (dimension,):
             raise ValueError(f"question has shape {question.shape}, the vectors of {self.path} have {dimension} values")
-        scores = np.empty(0, np.float32)
+        best_scores = np.empty(0, np.float32)
         rows = np.empty(0, np.int64)
         begin = 0
-        for batch in self._file.iter_batches(BATCH_ROWS, columns=["vector"]):
-            vectors = batch.column(0).flatten().to_numpy(zero_copy_only=False).reshape(-1, dimension)
-            scores = np.concatenate([scores, vectors @ question])
-            rows = np.concatenate([rows, np.arange(begin, begin + len(vectors))])
-            begin += len(vectors)
-            best = np.argsort(-scores, kind="stable")[:k]
-            scores, rows = scores[best], rows[best]
+        stored = [name for name in VECTORS if name in self._file.schema_arrow.names]
+        for batch in self._file.iter_batches(BATCH_ROWS, columns=stored):
+            found = scores(*of_table(pa.Table.from_batches([batch])), question)
+            best_scores = np.concatenate([best_scores, found])
+            rows = np.concatenate([rows, np.arange(begin, begin + len(found))])
+            begin += len(found)
+            best = np.argsort(-best_scores, kind="stable")[:k]
+            best_scores, rows = best_scores[best], rows[best]
         columns = self._rows(rows)
-        return [Hit(float(score), int(row), columns[int(row)]) for score, row in zip(scores, rows)]
+        return [Hit(float(score), int(row), columns[int(row)]) for score, row in zip(best_scores, rows)]
 
     def _rows(self, rows: np.ndarray) -> dict[int, dict[str, Any]]:
         """The columns of some rows, out of the row groups that hold them."""
-        names = [name for name in self._file.schema_arrow.names if name != "vector"]
+        names = [name for name in self._file.schema_arrow.names if name not in VECTORS]
         found: dict[int, dict[str, Any]] = {}
         begin = 0
         for group in range(self._file.num_row_groups):

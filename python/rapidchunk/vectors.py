@@ -11,9 +11,11 @@ from rapidchunk import _core
 from rapidchunk.kernels import cpu as kernels
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from rapidchunk.chunks import Chunks
 
-__all__ = ["METHODS", "SentenceVectors", "late", "mean", "of_sentences"]
+__all__ = ["METHODS", "SentenceVectors", "joined", "late", "mean", "of_sentences", "of_table", "scores"]
 
 #: How a chunk can get its one vector.
 METHODS = ("mean", "reencode", "late")
@@ -97,17 +99,17 @@ def joined(parts: Sequence[SentenceVectors | None], sizes: Sequence[int]) -> Sen
 
 
 def of_sentences(
-    chunks: Chunks, encoder: Any, language: str | None = None, **options: Any
+    texts: Sequence[str], encoder: Any, language: str | None = None, **options: Any
 ) -> tuple[SentenceVectors, np.ndarray]:
-    """The vectors of the sentences of every chunk (of its context, where it has one), each distinct sentence encoded once;
-    and the sentences' lengths in bytes, int64 [m]."""
-    texts = _core.Texts(chunks.contexts())
-    spans, offsets = _core.sentence_spans(texts, language, False)
-    document = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    """The vectors of the sentences of every text, each distinct sentence encoded once; and the sentences' lengths in bytes,
+    int64 [m]."""
+    batch = _core.Texts(list(texts))
+    spans, offsets = _core.sentence_spans(batch, language, False)
+    document = np.repeat(np.arange(len(batch)), np.diff(offsets))
     start, end = (np.ascontiguousarray(spans[:, side]) for side in (0, 1))
-    first, last = (_core.code_point_offsets(texts, document, side) for side in (start, end))
+    first, last = (_core.code_point_offsets(batch, document, side) for side in (start, end))
     rows: dict[str, int] = {}
-    of = [rows.setdefault(text, len(rows)) for text in texts.slices(document, first, last, start, end)]
+    of = [rows.setdefault(text, len(rows)) for text in batch.slices(document, first, last, start, end)]
     vectors = encoder.encode(list(rows), **options)
     return SentenceVectors(vectors[np.array(of, np.int64)], offsets[:-1], offsets[1:]), end - start
 
@@ -168,27 +170,53 @@ def pooled(
     return kernels.pool_spans(flat, first, np.maximum(last, first + 1), None, normalize)
 
 
-def scores(chunks: Chunks, query: Any) -> np.ndarray:
-    """See `Chunks.score`."""
+def of_table(table: pyarrow.Table) -> tuple[np.ndarray | None, SentenceVectors | None]:
+    """The columns vector and sentence_vectors of a table of `Chunks.to_arrow` or an index, where they are there.
+
+    Raises:
+        ValueError: the vector of a row is missing.
+    """
+    import pyarrow as pa
+
+    def whole(name: str) -> Any:
+        column = table[name].combine_chunks()
+        return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+    def rows(column: Any) -> np.ndarray:
+        if column.null_count:
+            raise ValueError("a row has no vector")
+        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(-1, column.type.list_size)
+
+    vectors = sentences = None
+    if "vector" in table.column_names and len(table):
+        vectors = rows(whole("vector"))
+    if "sentence_vectors" in table.column_names and len(table):
+        lists = whole("sentence_vectors")
+        offsets = lists.offsets.to_numpy()
+        sentences = SentenceVectors(rows(lists.values), offsets[:-1], offsets[1:])
+    return vectors, sentences
+
+
+def scores(vectors: np.ndarray | None, sentences: SentenceVectors | None, query: Any) -> np.ndarray:
+    """`Chunks.score` of chunks with these vectors."""
     wanted = np.ascontiguousarray(query, np.float32)
-    sentences, vectors = chunks.sentence_vectors, chunks.vectors
     given = sentences.vectors if sentences is not None else vectors
     if given is None:
         raise ValueError("score needs chunks with vectors or sentence vectors; see Chunks.encode")
     if wanted.shape != (given.shape[1],):
         raise ValueError(f"query has shape {wanted.shape}, the vectors have {given.shape[1]} values")
 
-    def of_vectors(rows: np.ndarray, share: float) -> np.ndarray:
-        assert vectors is not None
+    def single(rows: np.ndarray, share: float) -> np.ndarray:
         at = np.arange(len(rows))
-        return kernels.chunk_scores(np.ascontiguousarray(vectors[rows], np.float32), wanted, at, at + 1, share)
+        return kernels.chunk_scores(np.ascontiguousarray(rows, np.float32), wanted, at, at + 1, share)
 
     if sentences is None:
-        return of_vectors(np.arange(len(chunks)), 0.0)
+        assert vectors is not None
+        return single(vectors, 0.0)
     found = kernels.chunk_scores(sentences.vectors, wanted, sentences.start, sentences.end)
     lacking = np.flatnonzero(sentences.start == sentences.end)
     if len(lacking):
         if vectors is None:
             raise ValueError(f"score: chunk {lacking[0]} has neither sentence vectors nor a vector")
-        found[lacking] = of_vectors(lacking, 0.5)
+        found[lacking] = single(vectors[lacking], 0.5)
     return found

@@ -17,6 +17,7 @@ from rapidchunk.cli.common import (
     whole,
 )
 from rapidchunk.cli.progress import Bar
+from rapidchunk.vectors import METHODS
 
 __all__ = ["add_parser"]
 
@@ -36,6 +37,18 @@ def add_parser(commands: Any) -> None:
         default="minilm",
         metavar="NAME",
         help="minilm (the default), a model's path, openai:MODEL, sie:MODEL, or none (no vectors)",
+    )
+    parser.add_argument(
+        "--vectors",
+        choices=list(METHODS),
+        help="the vector of a chunk: the mean of its sentences' (one pass; the default), reencode (another pass over each "
+        "chunk; the default without sentence vectors), or late (token vectors of the whole document)",
+    )
+    parser.add_argument(
+        "--no-sentence-vectors",
+        dest="sentence_vectors",
+        action="store_false",
+        help="keep one vector a chunk only: a smaller file, but search finds less",
     )
     add_strategy_options(parser)
     run = parser.add_argument_group("how to run")
@@ -77,7 +90,15 @@ def index(given: argparse.Namespace) -> int:
         _require_no_encoder(given.strategy)
     batch = {} if given.batch_size is None else {"batch_size": given.batch_size}
     encoder = None if named is None else as_encoder(named, **batch)
-    settings = Settings(given.strategy, options, named, tokenizer_name(given.tokenizer), given.skip_errors)
+    settings = Settings(
+        given.strategy,
+        options,
+        named,
+        tokenizer_name(given.tokenizer),
+        given.skip_errors,
+        vectors=given.vectors or ("mean" if given.sentence_vectors else "reencode"),
+        sentence_vectors=given.sentence_vectors,
+    )
     begun = time.monotonic()
     with Bar("indexing") as bar:
 
