@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,25 @@ def test_each_file_by_its_strategy(folder: Path, tmp_path: Path) -> None:
     assert note["speakers"] is None and note["method"] is None and note["start_line"] is None
     record = rows["rows.jsonl"][0]
     assert (record["tag"], record["strategy"], record["meta_strategy"]) == ("x", "sentence", "mine")
+
+
+def test_sizes_are_those_of_the_presets_unless_given(folder: Path, tmp_path: Path) -> None:
+    (folder / "note.txt").write_text("Some words of a long note. " * 200)
+    (folder / "lease.txt").write_text(LEGAL + "1.4 The tenant shall pay. " * 400)
+
+    def sizes(**options: Any) -> dict[str, list[int]]:
+        output = tmp_path / "out.parquet"
+        Indexer(documents.find([str(folder)]), output, Settings(options=options)).run()
+        return {name: [row["tokens"] for row in found] for name, found in rows_of(output).items()}
+
+    found = sizes()
+    assert 440 < max(found["note.txt"]) <= 512 < max(found["lease.txt"]) <= 1024
+    note = rows_of(tmp_path / "out.parquet")["note.txt"]
+    assert all(b["start"] < a["end"] for a, b in pairwise(note))  # overlap
+    assert max(max(tokens) for tokens in sizes(max_tokens=40).values()) <= 40
+    sizes(overlap=0)
+    note = rows_of(tmp_path / "out.parquet")["note.txt"]
+    assert all(a["end"] <= b["start"] for a, b in pairwise(note))
 
 
 def test_same_rows_whatever_the_batches(folder: Path, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ def test_presets_ids_and_levels(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.startswith("docs (has Markdown headings") and "harbour.md" in printed
 
 
+def test_vectors_and_scores(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
+    names: dict[str, Any] = {}
+    exec(EXAMPLES[3], names)
+    assert "Bread is baked at five." in capsys.readouterr().out and len(names["chunks"]) > 1
+    assert (names["again"].score(names["encoder"].encode(["bread"])[0]) > 0).all()
+
+
 def test_the_table_has_every_strategy() -> None:
     rows = dict(re.findall(r"^\| ([\w-]+) \| `(\w+)` \|", README, re.MULTILINE))
     assert rows == {name: cls.__name__ for name, cls in strategies.names().items()}

@@ -27,6 +27,7 @@ from rapidchunk._version import __version__
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunks import Chunks
 from rapidchunk.documents import STDIN_NAME, Document, InputError, Source, read
+from rapidchunk.presets import sized
 from rapidchunk.vectors import SentenceVectors, joined, of_table
 
 __all__ = ["SCHEMA_KEY", "VECTORS", "Indexer", "Report", "RunError", "Settings"]
@@ -57,7 +58,8 @@ class Settings:
 
     Attributes:
         strategy: a name from `rapidchunk.strategies`, or "auto" for the one that suits each file.
-        options: the strategy's parameters, JSON values; with "auto" those that a strategy does not have are left out.
+        options: the strategy's parameters, JSON values; with "auto" those that a strategy does not have are left out, and
+            sizes that are not given are those of `for_document`.
         encoder: a known model or an absolute path, recorded for `search`; None: no vectors.
         tokenizer: a name or an absolute path.
         skip_errors: inputs that cannot be read are left out.
@@ -203,7 +205,7 @@ class Indexer:
             options = dict(self.settings.options)
             if self.settings.strategy == "auto":
                 known = strategies.parameters(name)
-                options = {option: value for option, value in options.items() if option in known}
+                options = sized(name, {option: value for option, value in options.items() if option in known})
             options |= fitting or {}
             shared: dict[str, Any] = {"tokenizer": self.settings.tokenizer, "encoder": self.encoder}
             # A strategy with vectors has those of its sentences at hand; others get theirs in `_encode`.

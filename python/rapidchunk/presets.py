@@ -14,7 +14,7 @@ from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, _Batch
 from rapidchunk.chunks import COLUMNS, Chunks
 
-__all__ = ["KINDS", "DocumentChunker", "for_document"]
+__all__ = ["KINDS", "DocumentChunker", "for_document", "sized"]
 
 
 class _Preset(NamedTuple):
@@ -98,9 +98,7 @@ def for_document(
     strategy = preset.strategy
     if kind == "docs" and (suffix in (".html", ".htm", ".xhtml") or (not suffix and _is_html(text))):
         strategy = "html"
-    options = {"max_tokens": preset.max_tokens, "overlap": preset.overlap, **overrides}
-    if "max_tokens" in overrides and "overlap" not in overrides:
-        options["overlap"] = min(preset.overlap, overrides["max_tokens"] // 8)
+    options = _sized(preset, overrides)
     if kind == "code":
         language = language or _CODE.get(suffix)
         if language is None:
@@ -114,6 +112,23 @@ def for_document(
     chunker = DocumentChunker(inner) if kind in _WHOLE else inner
     chunker._reason = f"{kind}{f' ({because})' if because else ''}: {preset.why}; strategy {strategy}"  # type: ignore[attr-defined]
     return chunker
+
+
+def _sized(preset: _Preset, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, with the preset's sizes for the rest; a smaller maximum takes a smaller overlap."""
+    options = {"max_tokens": preset.max_tokens, "overlap": preset.overlap, **given}
+    if "max_tokens" in given and "overlap" not in given and isinstance(given["max_tokens"], int):
+        options["overlap"] = min(preset.overlap, given["max_tokens"] // 8)
+    return options
+
+
+def sized(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options `given` for a strategy, with the sizes of the kind of document that it suits for what is not given."""
+    from rapidchunk import strategies
+
+    kind = next((kind for kind in reversed(KINDS.values()) if kind.strategy == strategy), KINDS["general"])
+    known = strategies.parameters(strategy)
+    return {name: value for name, value in _sized(kind, given).items() if name in known or name in given}
 
 
 class DocumentChunker(Chunker):

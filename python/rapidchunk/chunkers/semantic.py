@@ -229,8 +229,9 @@ class SemanticChunker(Chunker):
         low, high = max(self.min_tokens - special, 0), self.max_tokens - special
         if self.rule is None:
             prior = _core.breaks_before(texts, spans, offsets)
-            length = -1.0 if self.segment_length == "auto" else float(self.segment_length or 0)
-            return to_host(run("directional_cuts", vectors, first, last, prior, offsets, low, high, length))
+            length = -1.0 if self.segment_length == "auto" else self.segment_length
+            given = [] if length is None else [length]
+            return to_host(run("directional_cuts", vectors, first, last, prior, offsets, low, high, *given))
         similarity = run("adjacent_similarity", vectors, offsets, self.block)
         candidates = run("boundary_candidates", similarity, offsets, *self.rule)
         if self.method == "greedy":

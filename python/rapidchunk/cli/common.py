@@ -11,6 +11,7 @@ from typing import Any
 from rapidchunk import documents, strategies
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.cli.progress import Bar
+from rapidchunk.presets import sized
 
 __all__ = [
     "UsageError",
@@ -80,7 +81,7 @@ def one_file(given: argparse.Namespace) -> tuple[documents.Source, Chunker]:
     known = strategies.parameters(name)
     encoder = as_encoder(encoder_name(given.encoder)) if "encoder" in known else None
     if given.strategy == "auto":
-        options = {option: value for option, value in options.items() if option in known} | fitting
+        options = sized(name, {option: value for option, value in options.items() if option in known}) | fitting
     try:
         return sources[0], strategies.make(name, options, shared={"tokenizer": given.tokenizer, "encoder": encoder})
     except ValueError as error:
