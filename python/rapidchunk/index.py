@@ -339,10 +339,11 @@ class Indexer:
             return
         filled = [place for place, (chunks, _) in enumerate(pieces) if len(chunks)]
         lacking = [place for place in filled if pieces[place][0].vectors is None]
-        manifest.embedded += sum(len(pieces[place][0]) for place in filled if place not in lacking)
-        bare = [place for place in lacking if pieces[place][0].sentence_vectors is None]
-        bare = bare if self.settings.sentence_vectors else []
-        for here, sentences in ((bare, True), ([place for place in lacking if place not in bare], False)):
+        manifest.embedded += sum(len(pieces[place][0]) for place in filled if pieces[place][0].vectors is not None)
+        groups: dict[bool, list[int]] = {True: [], False: []}  # by whether their sentences are wanted too
+        for place in lacking:
+            groups[self.settings.sentence_vectors and pieces[place][0].sentence_vectors is None].append(place)
+        for sentences, here in groups.items():
             if not here:
                 continue
             found, kept = self._vectors(manifest, [pieces[place][0] for place in here], sentences, tell, last)
