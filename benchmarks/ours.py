@@ -149,6 +149,18 @@ def _(s: Setup) -> Run:
     return lambda blocks: len(chunker(s.text_of(len(blocks) * BLOCK)))
 
 
+@case("semantic-static", OURS, "rapidchunk SemanticChunker, its default")
+def _(s: Setup) -> Run:
+    chunker = part("SemanticChunker")(max_tokens=MAX_TOKENS)
+    return lambda documents: len(chunker(documents))
+
+
+@case("semantic-static", OURS, "rapidchunk SemanticChunker, embedded table, percentile")
+def _(s: Setup) -> Run:
+    chunker = part("SemanticChunker")(None, MAX_TOKENS, percentile=95, method="greedy")
+    return lambda documents: len(chunker(documents))
+
+
 @case("semantic-static", OURS, "rapidchunk SemanticChunker over model2vec")
 def _(s: Setup) -> Run:
     chunker = part("SemanticChunker")(s.encode_static, MAX_TOKENS, percentile=95, method="greedy")

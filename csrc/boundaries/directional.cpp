@@ -1,6 +1,8 @@
 #include "boundaries/directional.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,13 +21,30 @@ constexpr int64_t kAllCuts = int64_t{1} << 30;  // no boundary can be worth this
 constexpr int64_t kAutomaticFrom = 80;
 constexpr double kSurelyLong = 22, kFlat = 0.65;
 
-// The memory of one document.
+// The memory for one document after the other.
 struct Directional {
-  std::vector<float> z;
+  std::unique_ptr<float[]> z;  // not set to zero: it is by far the largest
+  size_t room = 0;
+  std::vector<float> sum;
   std::vector<RowNorm> norms;
-  std::vector<int64_t> low, row, energy, best, from;
-  std::vector<double> weight;
+  std::vector<int64_t> low, row, best, from;
+  std::vector<double> energy, weight;
   std::vector<int32_t> cost;
+
+  void reserve(int64_t n, int64_t width) {
+    const auto wanted = static_cast<size_t>(n * width);
+    if (wanted > room) {
+      z.reset(new float[wanted]);
+      room = wanted;
+    }
+    sum.resize(width);
+    norms.resize(n);
+    energy.resize(row[n]);
+    weight.resize(n);
+    best.resize(n + 1);
+    from.resize(n + 1);
+    cost.resize(row[n]);
+  }
 
   void limits(const int64_t* first, const int64_t* last, int64_t n, int64_t max_tokens) {
     low.resize(n);
@@ -88,6 +107,28 @@ struct Directional {
   }
 };
 
+// Lends each thread of a call memory that served a document before: new pages cost more than much of the arithmetic.
+class Memory {
+ public:
+  struct Return {
+    Memory* owner;
+    void operator()(Directional* m) const {
+      const std::lock_guard<std::mutex> lock(owner->mutex_);
+      owner->free_.emplace_back(m);
+    }
+  };
+  std::unique_ptr<Directional, Return> lend() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_ptr<Directional> m = free_.empty() ? std::make_unique<Directional>() : std::move(free_.back());
+    if (!free_.empty()) free_.pop_back();
+    return {m.release(), Return{this}};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Directional>> free_;
+};
+
 // How far the similarity of sentences reaches, in sentences: three times the mean distance under the curve of the
 // autocorrelation, as far as it is above its floor.
 double reach(const int64_t* total, int64_t n, int64_t lags) {
@@ -147,20 +188,16 @@ void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceS
   const auto costs = RC_PICK(directional_costs);
   const int64_t row_bytes = H * (half ? sizeof(Half) : sizeof(float));
   FirstBad bad;
+  Memory memory;
   parallel_for(s.documents, threads, 1, [&](int64_t number) {
     const int64_t begin = s.offsets[number], n = s.offsets[number + 1] - begin;
     if (!n) return;
     std::fill_n(cut + begin, n, uint8_t{0});
     const int64_t *first = s.first + begin, *last = s.last + begin;
-    Directional m;
+    const auto lent = memory.lend();
+    Directional& m = *lent;
     m.limits(first, last, n, max_tokens);
-    m.z.resize(n * ((H + kLanes - 1) / kLanes * kLanes));
-    m.norms.resize(n);
-    m.energy.resize(n);
-    m.weight.resize(n);
-    m.best.resize(n + 1);
-    m.from.resize(n + 1);
-    m.cost.resize(m.row[n]);
+    m.reserve(n, (H + kLanes - 1) / kLanes * kLanes);
     const DirectionalDocument document{static_cast<const char*>(vectors) + begin * row_bytes,
                                        half,
                                        n,
@@ -170,7 +207,8 @@ void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceS
                                        m.low.data(),
                                        m.row.data(),
                                        min_tokens,
-                                       m.z.data(),
+                                       m.z.get(),
+                                       m.sum.data(),
                                        m.norms.data(),
                                        m.energy.data(),
                                        m.weight.data(),

@@ -64,11 +64,12 @@ struct DirectionalDocument {
   const int64_t* low;  // [n] the first sentence of the longest chunk that ends with each sentence
   const int64_t* row;  // [n + 1] where each sentence's costs begin
   int64_t min_tokens;
-  float* z;         // [n, H rounded up to 64] scratch
-  RowNorm* norms;   // [n] scratch
-  int64_t* energy;  // [n] scratch
-  double* weight;   // [n] scratch
-  int32_t* cost;    // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
+  float* z;        // [n, H rounded up to 64] scratch
+  float* sum;      // [H rounded up to 64] scratch
+  RowNorm* norms;  // [n] scratch
+  double* energy;  // [row[n]] scratch
+  double* weight;  // [n] scratch
+  int32_t* cost;   // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
 };
 
 // What the automatic length looks at: cosines of centred sentences, quantised and added up.

@@ -35,6 +35,7 @@ constexpr int kLanes = 64;
 namespace {  // internal linkage, as above
 
 RC_BODY float widen(float x) { return x; }
+RC_BODY float widen(int8_t x) { return x; }
 
 RC_BODY float widen(Half x) {
   // The exponent is moved by a multiplication, which is exact and does subnormal numbers as well.
@@ -92,6 +93,22 @@ struct Lanes {
       for (int k = 0; k < kNative; k++) bits[k] = p[i * kNative + k].bits;
       r.part[i] = widen_words(bits);
     }
+#endif
+    return r;
+  }
+  RC_BODY V load(const int8_t* p) {
+    V r;
+#if defined(__AVX512F__)
+    for (int i = 0; i < kParts; i++)
+      r.part[i] = (Native)_mm512_cvtepi32_ps(
+          _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i * kNative))));
+#elif defined(__AVX2__)
+    for (int i = 0; i < kParts; i++)
+      r.part[i] = (Native)_mm256_cvtepi32_ps(
+          _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + i * kNative))));
+#else
+    for (int i = 0; i < kParts; i++)
+      for (int k = 0; k < kNative; k++) r.part[i][k] = p[i * kNative + k];
 #endif
     return r;
   }

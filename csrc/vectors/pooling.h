@@ -5,6 +5,21 @@
 
 namespace rc {
 
+// Scales a row to length 1, if asked to. False if it is not finite.
+template <class L>
+RC_BODY bool finish_row(float* out, int64_t H, bool normalize) {
+  RowNorm norm;
+  if (!row_norm<L>(out, H, &norm)) return false;
+  if (!normalize) return true;
+  for (int64_t c = 0; c < H; c += kLanes) {
+    if (c + kLanes <= H)
+      L::store(out + c, L::scale(L::scale(L::load(out + c), norm.scale), norm.inverse));
+    else
+      L::store_tail(out + c, L::scale(L::scale(L::load_tail(out + c, H - c), norm.scale), norm.inverse), H - c);
+  }
+  return true;
+}
+
 // One output: the mean of the rows in the ranges [start[p], end[p]), p in [first, last), added in that order, times the
 // reciprocal of their number, and on request scaled to length 1. No rows give zeros. False if the mean is not finite.
 template <class L, class T>
@@ -27,16 +42,7 @@ RC_BODY bool pool_row(const T* vectors, int64_t H, const int64_t* start, const i
     else
       L::store_tail(out + c, sum, H - c);
   }
-  RowNorm norm;
-  if (!row_norm<L>(out, H, &norm)) return false;
-  if (!normalize) return true;
-  for (int64_t c = 0; c < H; c += kLanes) {
-    if (c + kLanes <= H)
-      L::store(out + c, L::scale(L::scale(L::load(out + c), norm.scale), norm.inverse));
-    else
-      L::store_tail(out + c, L::scale(L::scale(L::load_tail(out + c, H - c), norm.scale), norm.inverse), H - c);
-  }
-  return true;
+  return finish_row<L>(out, H, normalize);
 }
 
 #if !defined(__CUDACC__)

@@ -133,6 +133,26 @@ def pool_spans(
     normalize: bool = True,
     threads: int | None = None,
 ) -> NDArray[np.float32]: ...
+def gather_mean(
+    table: NDArray[np.int8] | NDArray[np.float32] | NDArray[np.float16],
+    scale: NDArray[np.float32] | None,
+    ids: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    skip: int = -1,
+    normalize: bool = True,
+    threads: int | None = None,
+) -> NDArray[np.float32]: ...
+def static_vectors(
+    texts: Texts,
+    document: NDArray[np.int64],
+    spans: NDArray[np.int64],
+    wordpiece: WordPiece,
+    table: NDArray[np.int8] | NDArray[np.float32] | NDArray[np.float16],
+    scale: NDArray[np.float32] | None,
+    skip: int = -1,
+    normalize: bool = True,
+    threads: int | None = None,
+) -> NDArray[np.float32]: ...
 
 # similarity
 def adjacent_similarity(

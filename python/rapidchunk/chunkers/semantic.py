@@ -47,7 +47,7 @@ class SemanticChunker(Chunker):
     """Sentences, encoded once each, grouped so that chunks hold one topic within `min_tokens` and `max_tokens`.
 
     Args:
-        encoder: see `rapidchunk.encoders.as_encoder`.
+        encoder: see `rapidchunk.encoders.as_encoder`. Default: "static", the table in the package.
         max_tokens, min_tokens, overlap, tokenizer: see `Chunker`. By default `min_tokens` is 32, or `max_tokens` if that is
             less.
         threshold: boundary where the cosine of neighbouring sentences is below this (-1 to 1).
@@ -101,7 +101,7 @@ class SemanticChunker(Chunker):
         splitter: Splitter | None = None,
         batch_size: int | None = None,
     ) -> None:
-        from rapidchunk.encoders import as_encoder
+        from rapidchunk.encoders import EMBEDDED, as_encoder
 
         super().__init__(max_tokens, 0 if min_tokens is None else min_tokens, overlap, tokenizer)
         if min_tokens is None:
@@ -130,7 +130,7 @@ class SemanticChunker(Chunker):
         options: dict[str, Any] = (
             {} if batch_size is None else {"batch_size": whole_number("batch_size", batch_size, 1)}
         )
-        self.encoder = as_encoder("minilm" if encoder is None else encoder, **options)
+        self.encoder = as_encoder(EMBEDDED if encoder is None else encoder, **options)
         if self.vectors == "late":
             require_tokens(self.encoder)
 
@@ -208,6 +208,9 @@ class SemanticChunker(Chunker):
         report: dict[str, Any],
     ) -> np.ndarray:
         document = np.repeat(np.arange(len(texts)), np.diff(offsets))
+        if hasattr(self.encoder, "encode_spans"):  # without strings in between
+            vectors: np.ndarray = self.encoder.encode_spans(texts, document, spans)
+            return vectors
         columns = [*code_points(texts, spans, offsets).T, *spans.T]
         sentences = texts.slices(document, *map(np.ascontiguousarray, columns))
         if not sentences:

@@ -50,9 +50,9 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a file, or - for the standard input")
     parser.add_argument(
         "--encoder",
-        default="minilm",
+        default="static",
         metavar="NAME",
-        help="for strategies that need one: minilm (the default) or a path",
+        help="for strategies that need one: static (the default), minilm, or a path",
     )
     parser.add_argument(
         "--stdin-format", choices=["text", "markdown", "jsonl"], default="text", help="what - is (text by default)"

@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
         "--encoder",
         default="minilm",
         metavar="NAME",
-        help="minilm (the default), a model's path, openai:MODEL, sie:MODEL, or none (no vectors)",
+        help="minilm (the default), static, a model's path, openai:MODEL, sie:MODEL, or none (no vectors)",
     )
     parser.add_argument(
         "--vectors",

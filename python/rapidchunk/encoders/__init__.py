@@ -1,4 +1,4 @@
-"""Encoders: texts to vectors. One protocol; ONNX Runtime, services, and anything that answers a list of texts
+"""Encoders: texts to vectors. One protocol; a static table, ONNX Runtime, services, and anything that answers a list of texts
 with an array."""
 
 from __future__ import annotations
@@ -9,9 +9,19 @@ from typing import Any
 from rapidchunk.encoders.onnx import OnnxEncoder
 from rapidchunk.encoders.protocol import Encoder
 from rapidchunk.encoders.services import OpenAIEncoder, SIEEncoder
+from rapidchunk.encoders.static import EMBEDDED, StaticEncoder
 from rapidchunk.encoders.wrapped import WrappedEncoder
 
-__all__ = ["Encoder", "OnnxEncoder", "OpenAIEncoder", "SIEEncoder", "WrappedEncoder", "as_encoder"]
+__all__ = [
+    "EMBEDDED",
+    "Encoder",
+    "OnnxEncoder",
+    "OpenAIEncoder",
+    "SIEEncoder",
+    "StaticEncoder",
+    "WrappedEncoder",
+    "as_encoder",
+]
 
 #: Names of encoders behind services: what comes before the colon.
 _SERVICES = {"openai": OpenAIEncoder, "sie": SIEEncoder}
@@ -30,8 +40,9 @@ def as_encoder(
     """An `Encoder` from whatever can encode.
 
     Args:
-        encoder: an Encoder (returned as it is); a str or path: a known model ("minilm"), a local folder or file, or a
-            pinned Hub id "org/name@commit#sha256-of-weights"; "openai:MODEL" and "sie:MODEL" (`OpenAIEncoder`, `SIEEncoder`,
+        encoder: an Encoder (returned as it is); a str or path: "static" (`StaticEncoder`, in the package), a known model
+            ("minilm"), a local folder or file, or a pinned Hub id "org/name@commit#sha256-of-weights"; "openai:MODEL" and
+            "sie:MODEL" (`OpenAIEncoder`, `SIEEncoder`,
             with the address and the key of the environment); an object of sentence-transformers, LangChain's ``Embeddings``,
             LlamaIndex's ``BaseEmbedding``, or any other with ``encode(list[str]) -> array``; a callable
             ``list[str] -> array``, sync or async.
@@ -65,6 +76,13 @@ def as_encoder(
     ):
         made: Encoder = service(encoder.partition(":")[2], **options)
         return made
+    if isinstance(encoder, (str, os.PathLike)) and StaticEncoder.is_static(encoder):
+        # Nothing is run in batches, so their sizes do not matter.
+        options = {key: value for key, value in options.items() if key not in ("batch_size", "max_batch_tokens")}
+        for key in options:
+            if key not in ("tokenizer", "normalize"):
+                raise ValueError(f"{key} is no option of static vectors")
+        return StaticEncoder(encoder, **options)
     if isinstance(encoder, (str, os.PathLike)):
         return OnnxEncoder(encoder, **options)
     if _is_encoder(encoder):
@@ -76,7 +94,7 @@ def as_encoder(
 
 
 def _is_encoder(value: Any) -> bool:
-    if isinstance(value, (OnnxEncoder, WrappedEncoder)):
+    if isinstance(value, (OnnxEncoder, StaticEncoder, WrappedEncoder)):
         return True
     if isinstance(value, type) or not hasattr(value, "dimension") or not callable(getattr(value, "encode", None)):
         return False

@@ -31,6 +31,9 @@ class ModelTokenizer:
     Attributes:
         prefix, suffix: ids of the special tokens before and after every text (int32).
         pad: id of the padding token.
+        size: tokens of the vocabulary, added ones included.
+        unknown: id of the token for unknown words, or None.
+        wordpiece: the native tokenizer, where it gives the same ids.
     """
 
     def __init__(self, tokenizer: Any, *, lower: bool = False, pad: int | None = None) -> None:
@@ -60,7 +63,10 @@ class ModelTokenizer:
         # Special tokens in a user's text are text.
         own.encode_special_tokens = True
         self._tokenizer = own
-        self._native = load_wordpiece(own.to_str())
+        self.wordpiece = load_wordpiece(own.to_str())
+        self.size: int = own.get_vocab_size()
+        word = getattr(own.model, "unk_token", None)
+        self.unknown: int | None = None if word is None else own.token_to_id(word)
         self._lower = lower
         whole = own.encode("a", add_special_tokens=True)
         inside = [i for i, special in enumerate(whole.special_tokens_mask) if not special] or [len(whole.ids)]
@@ -75,8 +81,8 @@ class ModelTokenizer:
         texts = [without_surrogates(text) for text in texts]
         if self._lower:
             texts = [text.lower() for text in texts]
-        if self._native is not None:
-            all_ids, _, _, _, ends = self._native.encode([text.encode() for text in texts], _core.default_threads())
+        if self.wordpiece is not None:
+            all_ids, _, _, _, ends = self.wordpiece.encode([text.encode() for text in texts], _core.default_threads())
             return all_ids, ends
         parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
         offsets = np.zeros(len(texts) + 1, np.int64)

@@ -8,7 +8,7 @@ from rapidchunk.kernels.reference.pack import pack
 from rapidchunk.kernels.reference.sentences import sentence_spans
 from rapidchunk.kernels.reference.similarity import adjacent_similarity, chunk_scores
 from rapidchunk.kernels.reference.utf8 import byte_offsets, code_point_offsets
-from rapidchunk.kernels.reference.vectors import pool_spans
+from rapidchunk.kernels.reference.vectors import gather_mean, pool_spans
 from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, token_windows
 from rapidchunk.kernels.reference.wordpiece import WordPiece
 
@@ -20,6 +20,7 @@ __all__ = [
     "chunk_scores",
     "code_point_offsets",
     "directional_cuts",
+    "gather_mean",
     "gather_windows",
     "greedy_cuts",
     "html_text",
