@@ -106,8 +106,8 @@ def test_ids_of_the_native_wordpiece_are_those_of_tokenizers(lower):
     own.normalizer, own.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     own.add_special_tokens(words[:5])
     native, plain = ModelTokenizer(own, lower=lower), ModelTokenizer(own, lower=lower)
-    assert native._native is not None
-    plain._native = None
+    assert native.wordpiece is not None
+    plain.wordpiece = None
     texts = [
         "",
         "A harbour.",
