@@ -112,6 +112,21 @@ def test_pieces_of_texts_have_the_vectors_of_the_pieces_alone(texts, seed):
         same_bits(found, reference.gather_mean(table, None, ids, offsets))
 
 
+SPACES = " \n\t\r\x0b\x1c\x85\xa0\u2028\u3000\u200b\u0301"
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.text(st.sampled_from("ab.é中" + SPACES), max_size=30), min_size=1, max_size=4))
+def test_sentences_have_the_same_vectors_inside_their_documents(texts):
+    encoder = StaticEncoder()
+    batch = _core.Texts(texts)
+    spans, offsets = _core.sentence_spans(batch, None, False)
+    document = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    data = [text.encode() for text in texts]
+    alone = [data[number][start:end].decode() for number, (start, end) in zip(document.tolist(), spans.tolist())]
+    same_bits(encoder.encode_spans(batch, document, spans), encoder.encode(alone))
+
+
 def test_spans_outside_their_texts_are_refused():
     texts, table = _core.Texts(["abc"]), np.ones((30522, 4), np.int8)
     for document, span in ((0, [0, 4]), (0, [2, 1]), (1, [0, 1]), (-1, [0, 1])):
