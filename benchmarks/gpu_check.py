@@ -57,9 +57,11 @@ class Card:
             numpy_cupy.install()
             self.device = numpy_cupy.device()
         else:
-            from rapidchunk.encoders import cuda
+            import cupy
+            from rapidchunk.encoders.cuda import Device
+            from rapidchunk.kernels import cuda
 
-            self.device = cuda.open_device(0)
+            self.device = Device(0, cupy, cuda)  # without asking ONNX Runtime, whose lack ends its own sections only
         self.cupy, self.kernels = self.device.cupy, self.device.kernels
         self.stream = self.cupy.cuda.Stream(non_blocking=True)
 

@@ -6,9 +6,14 @@ itself, memory that runs out raises. `calls` lists what would make the host wait
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import os
+import subprocess
 import sys
+import tempfile
 import types
-from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -169,6 +174,10 @@ def asnumpy(value) -> np.ndarray:
     return value.get() if isinstance(value, ndarray) else np.asarray(value)
 
 
+def ascontiguousarray(value) -> ndarray:
+    return value if value.flags.c_contiguous else _new(value._host)
+
+
 def isfinite(value) -> ndarray:
     return _new(np.isfinite(_host(value)))
 
@@ -208,15 +217,19 @@ class _Event:
         calls.append("event.synchronize")
 
 
-@contextmanager
-def _device(index: int):
-    assert index == 0
-    yield
+class _device:
+    def __init__(self, index: int = 0) -> None:
+        assert index == 0
+        self.id = index
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
 
 
 def _memcpy_async(target: int, source: int, size: int, kind: int, stream: int) -> None:
-    import ctypes
-
     assert kind == 1 and stream == _Stream.current[-1].ptr
     ctypes.memmove(target, source, size)
 
@@ -228,6 +241,38 @@ cuda = types.SimpleNamespace(
     alloc_pinned_memory=bytearray,
     runtime=types.SimpleNamespace(memcpyAsync=_memcpy_async, memcpyHostToDevice=1, getDeviceCount=lambda: 1),
 )
+
+
+class RawModule:
+    """The kernels of the CUDA sources, in the emulator."""
+
+    def __init__(self, code: str, options: tuple[str, ...]) -> None:
+        assert code.count("#include") == 3 and "--fmad=false" in options
+        self._library = _emulator()
+
+    def get_function(self, name: str):
+        def call(grid, block, arguments) -> None:
+            words = np.zeros(len(arguments), np.uint64)
+            for word, value in zip(words.reshape(-1, 1), arguments):
+                assert isinstance(value, (ndarray, np.int32, np.int64, np.uint64)), (
+                    "CuPy takes an int for an int64 or an int32"
+                )
+                value = np.uint64(value.data.ptr) if isinstance(value, ndarray) else value
+                word.view(np.uint8)[: value.nbytes] = np.frombuffer(value.tobytes(), np.uint8)
+            assert self._library.emulate(name.encode(), *grid, *block, ctypes.c_void_p(words.ctypes.data)) == 0
+
+        return call
+
+
+@functools.cache
+def _emulator():
+    folder = Path(tempfile.mkdtemp())
+    library = folder / "emulator.so"
+    root = Path(__file__).parents[1]
+    options = ["-std=c++17", "-O1", "-ffp-contract=off", "-fPIC", "-shared", f"-I{root / 'csrc'}"]
+    source = root / "tests" / "cuda_emulator.cpp"
+    subprocess.run([os.environ.get("CXX", "g++"), *options, "-o", str(library), str(source)], check=True)
+    return ctypes.CDLL(str(library))
 
 
 def _kernel(name: str):

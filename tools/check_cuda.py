@@ -22,7 +22,8 @@ def with_nvrtc(source: Path) -> None:
     text = source.read_text().encode()
     for architecture in ARCHITECTURES:
         _, program = nvrtc.nvrtcCreateProgram(text, source.name.encode(), 0, [], [])
-        options = [b"--std=c++17", b"--fmad=false", f"-I{ROOT / 'csrc'}".encode(), f"-arch={architecture}".encode()]
+        options = [b"--std=c++17", b"--fmad=false", b"--device-int128", f"-arch={architecture}".encode()]
+        options.append(f"-I{ROOT / 'csrc'}".encode())
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
         if status:
             _, size = nvrtc.nvrtcGetProgramLogSize(program)

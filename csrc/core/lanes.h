@@ -10,6 +10,15 @@
 #pragma once
 #if !defined(__CUDACC_RTC__)
 #include <cstdint>
+#else
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using int32_t = int;
+using uint32_t = unsigned int;
+using int64_t = long;
+using uint64_t = unsigned long;
+#define __builtin_memcpy memcpy
+#define __builtin_sqrtf sqrtf
 #endif
 #if !defined(__CUDACC__) && defined(__F16C__)
 #include <immintrin.h>
@@ -31,7 +40,6 @@ struct Half {
 
 constexpr int kLanes = 64;
 
-#if !defined(__CUDACC__)
 namespace {  // internal linkage, as above
 
 RC_BODY float widen(float x) { return x; }
@@ -50,6 +58,65 @@ RC_BODY float widen(Half x) {
   __builtin_memcpy(&value, &bits, 4);
   return value;
 }
+
+#if defined(__CUDACC__)
+
+// A warp: lane l holds the numbers l and l + 32. All 32 lanes call every function, and all get the same from sum() and
+// max_bits(). What a lane stores, it alone loads again.
+struct Lanes {
+  struct V {
+    float low, high;
+  };
+
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x & 31); }
+  static __device__ __forceinline__ V zero() { return {0.f, 0.f}; }
+  template <class T>
+  static __device__ __forceinline__ V load(const T* p) {
+    return {widen(p[lane()]), widen(p[lane() + 32])};
+  }
+  template <class T>
+  static __device__ __forceinline__ V load_tail(const T* p, int64_t n) {
+    return {lane() < n ? widen(p[lane()]) : 0.f, lane() + 32 < n ? widen(p[lane() + 32]) : 0.f};
+  }
+  static __device__ __forceinline__ void store(float* p, V v) {
+    p[lane()] = v.low;
+    p[lane() + 32] = v.high;
+  }
+  static __device__ __forceinline__ void store_tail(float* p, V v, int64_t n) {
+    if (lane() < n) p[lane()] = v.low;
+    if (lane() + 32 < n) p[lane() + 32] = v.high;
+  }
+  static __device__ __forceinline__ V add(V a, V b) { return {a.low + b.low, a.high + b.high}; }
+  static __device__ __forceinline__ V sub(V a, V b) { return {a.low - b.low, a.high - b.high}; }
+  static __device__ __forceinline__ V mul(V a, V b) { return {a.low * b.low, a.high * b.high}; }
+  static __device__ __forceinline__ V scale(V a, float s) { return {a.low * s, a.high * s}; }
+  // As on the CPU: the upper half to the lower half, 32, 16, 8, 4, 2, 1. A lane of an upper half adds the same two the
+  // other way round, which gives the same.
+  static __device__ __forceinline__ float sum(V v) {
+    float s = v.low + v.high;
+    for (int half = 16; half; half /= 2) s = s + __shfl_xor_sync(0xffffffffu, s, half);
+    return s;
+  }
+  template <class T>
+  static __device__ __forceinline__ uint32_t max_bits(const T* p, int64_t n) {
+    uint32_t most = 0;
+    for (int64_t i = lane(); i < n; i += 32) {
+      const float value = widen(p[i]);
+      uint32_t bits;
+      __builtin_memcpy(&bits, &value, 4);
+      bits &= 0x7fffffffu;
+      most = bits > most ? bits : most;
+    }
+    for (int half = 16; half; half /= 2) {
+      const uint32_t other = __shfl_xor_sync(0xffffffffu, most, half);
+      most = other > most ? other : most;
+    }
+    return most;
+  }
+};
+
+}  // namespace
+#else
 
 struct Lanes {
 #if defined(__AVX512F__)

@@ -5,6 +5,7 @@
 // functions into namespace rc::RC_SIMD. Such a file must not instantiate standard library templates: the linker keeps
 // one copy of an inline function, and that copy could be the one that needs AVX-512.
 #pragma once
+#if !defined(__CUDACC__)
 
 namespace rc {
 
@@ -38,3 +39,4 @@ const char* simd_name(Simd level);
 #endif
 
 }  // namespace rc
+#endif

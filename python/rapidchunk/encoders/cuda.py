@@ -135,7 +135,7 @@ def open_device(index: int) -> Device:
         raise RuntimeError(f"the CUDA driver refuses: {error}") from error
     if index >= count:
         raise RuntimeError(f"there is no device {index}, only {count}")
-    from rapidchunk.kernels import cuda as kernels  # type: ignore[attr-defined]
+    from rapidchunk.kernels import cuda as kernels
 
     return Device(index, cupy, kernels)
 

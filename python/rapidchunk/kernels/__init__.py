@@ -19,7 +19,7 @@ def run(name: str, array: Any, *arguments: Any) -> Any:
 
     values = [array, *arguments]
     if _on_device(array):
-        from rapidchunk.kernels import cuda  # type: ignore[attr-defined]
+        from rapidchunk.kernels import cuda
 
         if hasattr(cuda, name):
             with array.device:
