@@ -123,9 +123,14 @@ T __shfl_xor_sync(unsigned, T value, int mask) {
   return value;
 }
 
+inline void __syncwarp() { emulator::meet(); }
+
 #include "boundaries/boundaries.cu"
+#include "boundaries/directional.cu"
 #include "similarity/similarity.cu"
+#include "tokens/windows.cu"
 #include "vectors/pooling.cu"
+#include "vectors/static_table.cu"
 
 // Arguments come as 8-byte words, as in cuLaunchKernel's array of pointers.
 template <class T>
@@ -158,5 +163,12 @@ extern "C" int emulate(const char* name, unsigned grid, unsigned block, const ui
   RC_KERNEL(rc_candidates)
   RC_KERNEL(rc_greedy)
   RC_KERNEL(rc_optimal)
+  RC_KERNEL(rc_directional_float)
+  RC_KERNEL(rc_directional_half)
+  RC_KERNEL(rc_gather_windows)
+  RC_KERNEL(rc_pack_windows)
+  RC_KERNEL(rc_gather_mean_int8)
+  RC_KERNEL(rc_gather_mean_half)
+  RC_KERNEL(rc_gather_mean_float)
   return 1;
 }

@@ -247,7 +247,7 @@ class RawModule:
     """The kernels of the CUDA sources, in the emulator."""
 
     def __init__(self, code: str, options: tuple[str, ...]) -> None:
-        assert code.count("#include") == 3 and "--fmad=false" in options
+        assert code.count("#include") == 6 and "--fmad=false" in options
         self._library = _emulator()
 
     def get_function(self, name: str):

@@ -61,6 +61,9 @@ def test_kernels_give_the_bits_of_the_cpu(cupy, width, dtype):
     first = np.append(0, last[:-1])
     same("greedy_cuts", similarity, candidates, first, last, offsets, 50, 200)
     same("optimal_cuts", similarity, first, last, offsets, 50, 200, 1 << 18)
+    same("directional_cuts", rows, first, last, np.zeros(len(rows), np.uint8), offsets, 50, 200)
+    ids = random.integers(0, len(rows), len(rows)).astype(np.int32)
+    same("gather_mean", rows, None, ids, offsets)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,14 @@ def same(name, first, *arguments, **options):
     return want
 
 
+def same_tuples(name, first, *arguments, **options):
+    wanted = getattr(cpu, name)(first, *arguments, **options)
+    found = getattr(cuda, name)(numpy_cupy.asarray(first), *arguments, **options)
+    for got, want in zip(found, wanted, strict=True):
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_array_equal(got.get(), want)
+
+
 def ragged(random, count, most):
     lengths = random.integers(0, most + 1, count)
     lengths[: min(3, count)] = [0, 1, most][: min(3, count)]
@@ -84,6 +92,68 @@ def test_candidates_and_cuts(seed, documents, most):
     same("optimal_cuts", similarity, first, last, offsets, low, high, int(random.integers(-(2**21), 2**21)))
 
 
+@pytest.mark.parametrize(
+    ("width", "dtype", "scale"),
+    [(1, np.float32, 1), (70, np.float16, 1), (256, np.float32, 1e-20), (384, np.float16, 1), (768, np.float32, 1)],
+)
+def test_directional_cuts(width, dtype, scale):
+    random = np.random.default_rng(width)
+    offsets = ragged(random, 6, 40)
+    n = int(offsets[-1])
+    topics = np.repeat(random.standard_normal((n // 5 + 1, width)), 5, axis=0)[:n]
+    vectors = ((topics + random.standard_normal((n, width))) * scale).astype(dtype)
+    vectors[3] = 0
+    # Each document's ranks begin anew.
+    sizes = random.integers(0, 60, n)
+    last = np.concatenate([np.cumsum(sizes[a:b]) for a, b in itertools.pairwise(offsets)]).astype(np.int64)
+    first = last - sizes
+    prior = random.integers(0, 4, n).astype(np.uint8)
+    for low, high in ((0, 1), (32, 250), (200, 100_000)):
+        cuts = same("directional_cuts", vectors, first, last, prior, offsets, low, high)
+    assert cuts.sum() >= 5
+    same("directional_cuts", vectors, first, last, prior, offsets, 32, 250, 4.0)
+
+
+def test_directional_cuts_of_a_document_longer_than_the_window_of_its_mean():
+    random = np.random.default_rng(9)
+    n = 1300
+    vectors = np.repeat(random.standard_normal((n // 10, 66)), 10, axis=0) + random.standard_normal((n, 66))
+    last = np.cumsum(random.integers(1, 3, n))
+    first = np.append(0, last[:-1])
+    arguments = (first, last, np.zeros(n, np.uint8), np.array([0, n], np.int64))
+    # At most 400 sentences in a chunk, whatever the maximum.
+    cuts = same("directional_cuts", vectors.astype(np.float32), *arguments, 0, 100_000)
+    assert 10 < cuts.sum() < n // 2
+    vectors[700, 3] = np.nan
+    found = cuda.directional_cuts(numpy_cupy.asarray(vectors.astype(np.float32)), *arguments, 0, 1000).get()
+    assert np.flatnonzero(found).tolist() == [n - 1]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
+@pytest.mark.parametrize("width", [1, 70, 256])
+def test_static_vectors(dtype, width):
+    random = np.random.default_rng(width)
+    table = (random.standard_normal((50, width)) * 40).astype(dtype)
+    scale = random.random(50).astype(np.float32)
+    offsets = ragged(random, 20, 30)
+    ids = random.integers(0, 50, offsets[-1]).astype(np.int32)
+    same("gather_mean", table, scale, ids, offsets, 7)
+    same("gather_mean", table, None, ids, offsets, normalize=False)
+
+
+def test_windows():
+    random = np.random.default_rng(3)
+    ids = random.integers(0, 1000, 500).astype(np.int32)
+    start = np.sort(random.integers(0, 400, 30)).astype(np.int64)
+    end = start + random.integers(0, 90, 30)
+    for prefix, suffix in ((np.array([101], np.int32), np.array([102, 103], np.int32)), (ids[:0], ids[:0])):
+        same_tuples("gather_windows", ids, start, end, prefix, suffix, 5)
+        same_tuples("gather_windows", ids, start, end, prefix, suffix, length=128)
+        same_tuples("pack_windows", ids, start, end, prefix, suffix)
+        same_tuples("pack_windows", ids, start[:0], end[:0], prefix, suffix)
+        same_tuples("gather_windows", ids, start[:0], end[:0], prefix, suffix)
+
+
 def test_many_sentences_and_none():
     random = np.random.default_rng(1)
     vectors = random.standard_normal((300, 5), np.float32)
@@ -116,6 +186,19 @@ def test_what_is_not_finite_stays_so():
         ("boundary_candidates", [np.ones(2, np.int32), [0, 2], "no", 1.0], "method"),
         ("boundary_candidates", [np.ones(2, np.int64), [0, 2], "std", 1.0], "similarity"),
         ("greedy_cuts", [np.ones(2, np.int32), np.ones(2, np.uint8), [0, 1], [1], [0, 2], 1, 2], "last"),
+        (
+            "directional_cuts",
+            [np.ones((2, 3), np.float32), [0, 1], [1, 2], np.ones(1, np.uint8), [0, 2], 0, 5],
+            "prior",
+        ),
+        ("gather_mean", [np.ones((2, 3)), None, np.ones(1, np.int32), [0, 1]], "table"),
+        ("gather_mean", [np.ones((2, 3), np.int8), np.ones(1, np.float32), np.ones(1, np.int32), [0, 1]], "scale"),
+        ("pack_windows", [np.ones(2, np.int32), [0], [3], np.ones(0, np.int32), np.ones(0, np.int32)], "end"),
+        (
+            "gather_windows",
+            [np.ones(2, np.int32), [0], [2], np.ones(0, np.int32), np.ones(0, np.int32), 0, 1],
+            "length",
+        ),
         ("optimal_cuts", [np.ones(2, np.int32), [0, 1], [1, 2], [0, 2], 3, 2, 0], "min_tokens"),
         ("optimal_cuts", [np.ones(2, np.int32), [0, 1], [1, 2], [0, 2], 0, 0, 0], "max_tokens"),
     ],

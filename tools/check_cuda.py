@@ -1,6 +1,11 @@
 """Compiles the CUDA sources for the architectures that they must run on, with nvcc where it is, else with NVRTC from the
-package index. A check of the language only: nothing is run."""
+package index. A check of the language only: nothing is run.
 
+    python tools/check_cuda.py             compiles
+    python tools/check_cuda.py --report    and prints registers and spills of every kernel, as Markdown (needs nvcc)
+"""
+
+import re
 import shutil
 import subprocess
 import sys
@@ -32,9 +37,35 @@ def with_nvrtc(source: Path) -> None:
             sys.exit(f"{source} for {architecture}:\n{log.decode()}")
 
 
+def report(sources: list[Path]) -> None:
+    found: dict[str, dict[str, str]] = {}
+    for source in sources:
+        for architecture in ARCHITECTURES:
+            command = ["nvcc", "-std=c++17", "-fmad=false", "-I", str(ROOT / "csrc"), f"-arch={architecture}", "-cubin"]
+            done = subprocess.run(
+                [*command, "-Xptxas", "-v", "-o", "/dev/null", str(source)], check=True, capture_output=True, text=True
+            )
+            pattern = (
+                r"entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers"
+            )
+            for kernel, stores, loads, registers in re.findall(pattern, done.stderr, re.DOTALL):
+                spilled = int(stores) + int(loads)
+                found.setdefault(kernel, {})[architecture] = registers + (f", {spilled} B spilled" if spilled else "")
+    version = subprocess.run(["nvcc", "--version"], check=True, capture_output=True, text=True).stdout
+    release = re.search(r"release ([\d.]+)", version)
+    print("# CUDA kernels: registers and spills\n")
+    print(f"`python tools/check_cuda.py --report`, nvcc {release[1] if release else '?'}. Not yet run on a GPU.\n")
+    print("| kernel | " + " | ".join(ARCHITECTURES) + " |\n|---|" + "---|" * len(ARCHITECTURES))
+    for kernel, row in sorted(found.items()):
+        print(f"| {kernel} | " + " | ".join(row.get(architecture, "") for architecture in ARCHITECTURES) + " |")
+
+
 sources = sorted((ROOT / "csrc").glob("*/*.cu"))
 if not sources:
     print("no CUDA sources")
+    sys.exit()
+if "--report" in sys.argv:
+    report(sources)
     sys.exit()
 compiler = with_nvcc
 if shutil.which("nvcc") is None:

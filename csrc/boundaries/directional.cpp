@@ -13,8 +13,6 @@
 namespace rc {
 namespace {
 
-constexpr int kPasses = 4;
-constexpr double kUsualLength = 7;              // sentences of a chunk, where the search begins
 constexpr int64_t kAllCuts = int64_t{1} << 30;  // no boundary can be worth this much
 // The automatic length (fitted, as the rest is): documents of so many sentences; chunks that are longer than this, or
 // whose far pairs are less alike than so many near ones.
@@ -57,53 +55,25 @@ struct Directional {
     }
   }
 
-  // The cheapest segmentation with this penalty a chunk; of equal ones each last chunk has the earliest start. Returns
-  // the number of chunks.
-  int64_t segment(int64_t n, int64_t penalty, const uint8_t* prior) {
-    best[0] = 0;
-    for (int64_t j = 0; j < n; j++) {
-      const int32_t* c = cost.data() + row[j] - low[j];
-      int64_t least = best[low[j]] + c[low[j]], arg = low[j];
-      for (int64_t i = low[j] + 1; i <= j; i++) {
-        const int64_t value = best[i] + c[i];
-        arg = value < least ? i : arg;
-        least = value < least ? value : least;
-      }
-      from[j + 1] = arg;
-      // What a cut before the next sentence earns is taken off where chunks that begin with it look for it.
-      const int64_t bonus = j + 1 < n ? kOne / 4 * prior[j + 1] : 0;
-      best[j + 1] = least + penalty - bonus;
-    }
-    int64_t chunks = 0;
-    for (int64_t j = n; j > 0; j = from[j]) chunks++;
-    return chunks;
-  }
-
-  // The penalty adapts to the length that it finds. Returns the number of chunks.
-  int64_t adapt(int64_t n, const uint8_t* prior) {
-    double length = kUsualLength;
-    int64_t chunks = 0;
-    for (int pass = 0; pass < kPasses; pass++) {
-      chunks = segment(n, quantise(0.25 * std::min(std::max(length, 2.0), 20.0) / kUsualLength), prior);
-      length = 0.5 * length + 0.5 * (static_cast<double>(n) / static_cast<double>(chunks));
-    }
-    return chunks;
+  int64_t segment(const DirectionalDocument& d, int64_t penalty, const uint8_t* prior) {
+    return directional_segment(d, penalty, prior, best.data(), from.data());
   }
 
   // The number of chunks never rises with the penalty: bisects for the one that comes nearest to the length, of two
   // that are as near the one with fewer chunks.
-  void meet(int64_t n, double length, const uint8_t* prior) {
+  void meet_length(const DirectionalDocument& d, double length, const uint8_t* prior) {
+    const int64_t n = d.n;
     const int64_t wanted = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(n) / length + 0.5));
     int64_t low = -kAllCuts, high = kAllCuts;  // more than wanted below low, at most as many from high on
     int64_t more = n + 1, fewer = 0;           // chunks found there
     while (high - low > 1) {
       const int64_t middle = low + (high - low) / 2;
-      const int64_t chunks = segment(n, middle, prior);
+      const int64_t chunks = segment(d, middle, prior);
       if (chunks == wanted) return;
       (chunks > wanted ? low : high) = middle;
       (chunks > wanted ? more : fewer) = chunks;
     }
-    segment(n, fewer == 0 || more - wanted < wanted - fewer ? low : high, prior);
+    segment(d, fewer == 0 || more - wanted < wanted - fewer ? low : high, prior);
   }
 };
 
@@ -173,7 +143,7 @@ void lengthen(Directional* m, const DirectionalDocument& d, int64_t chunks, cons
     const double far = static_cast<double>(w.far) / (static_cast<double>(w.far_pairs) * static_cast<double>(kOne));
     if (!(far / std::max(near, 1e-3) < kFlat)) return;
   }
-  m->segment(d.n, quantise(0.25 * (length / kUsualLength) * (length / kUsualLength)), prior);
+  m->segment(d, quantise(0.25 * (length / kUsualLength) * (length / kUsualLength)), prior);
 }
 
 }  // namespace
@@ -216,8 +186,9 @@ void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceS
     const int64_t wrong = costs(document);
     if (wrong >= 0) return bad.report(begin + wrong);
     if (segment_length > 0)
-      m.meet(n, segment_length, prior + begin);
-    else if (const int64_t chunks = m.adapt(n, prior + begin); segment_length == kAutomaticLength)
+      m.meet_length(document, segment_length, prior + begin);
+    else if (const int64_t chunks = directional_adapt(document, prior + begin, m.best.data(), m.from.data());
+             segment_length == kAutomaticLength)
       lengthen(&m, document, chunks, prior + begin);
     for (int64_t j = n; j > 0; j = m.from[j]) cut[begin + j - 1] = 1;
   });

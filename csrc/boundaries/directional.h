@@ -54,8 +54,7 @@ RC_BODY int64_t directional_reward(int64_t energy, double kappa) {
   return reward < 2147483647.0 ? static_cast<int64_t>(reward) : 2147483647;
 }
 
-#if !defined(__CUDACC__)
-
+// One document, and the memory for it.
 struct DirectionalDocument {
   const void* vectors;  // [n, H] of this document, float or Half
   bool half;
@@ -71,6 +70,177 @@ struct DirectionalDocument {
   double* weight;  // [n] scratch
   int32_t* cost;   // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
 };
+
+template <class L, class T>
+RC_BODY typename L::V unit_block(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t c) {
+  const T* x = vectors + i * d.H + c;
+  const typename L::V v = c + kLanes <= d.H ? L::load(x) : L::load_tail(x, d.H - c);
+  const typename L::V scaled = d.norms[i].scale == 1.f ? v : L::scale(v, d.norms[i].scale);
+  return L::scale(scaled, d.norms[i].inverse);
+}
+
+template <class L, class T>
+RC_BODY void add_unit(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t width) {
+  for (int64_t c = 0; c < width; c += kLanes)
+    L::store(d.sum + c, L::add(L::load(d.sum + c), unit_block<L>(vectors, d, i, c)));
+}
+
+template <class L, class T>
+RC_BODY void remove_unit(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t width) {
+  for (int64_t c = 0; c < width; c += kLanes)
+    L::store(d.sum + c, L::sub(L::load(d.sum + c), unit_block<L>(vectors, d, i, c)));
+}
+
+// z = the unit vector minus the mean of those around it.
+template <class L, class T>
+RC_BODY void centre(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t count, int64_t width) {
+  const float share = 1.f / static_cast<float>(count);
+  for (int64_t c = 0; c < width; c += kLanes) {
+    const typename L::V mean = L::scale(L::load(d.sum + c), share);
+    L::store(d.z + i * width + c, L::sub(unit_block<L>(vectors, d, i, c), mean));
+  }
+}
+
+template <class L>
+RC_BODY void scale_row(float* z, int64_t width, float factor) {
+  for (int64_t c = 0; c < width; c += kLanes) L::store(z + c, L::scale(L::load(z + c), factor));
+}
+
+template <class L>
+RC_BODY float squared_distance(const float* a, const float* b, int64_t width) {
+  typename L::V sum = L::zero();
+  for (int64_t c = 0; c < width; c += kLanes) {
+    const typename L::V difference = L::sub(L::load(a + c), L::load(b + c));
+    sum = L::add(sum, L::mul(difference, difference));
+  }
+  return L::sum(sum);
+}
+
+// The concentration of the document, from the distances of neighbours (their squares, quantised and added up).
+RC_BODY double concentration(int64_t total, int64_t n) {
+  double s2 = static_cast<double>(total) / (static_cast<double>(n - 1) * 2.0 * static_cast<double>(kOne));
+  s2 = s2 < 0.3 ? 0.3 : s2 > 0.95 ? 0.95 : s2;
+  const double m = __builtin_sqrt(1.0 - s2);
+  return 1.8 * m / (1.0 - m * m);
+}
+
+// Longer sentences count more: the fourth root of their tokens, with mean 1.
+RC_BODY void sentence_weights(const DirectionalDocument& d) {
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < d.n; i++) tokens += d.last[i] - d.first[i];
+  const double mean = static_cast<double>(tokens > 1 ? tokens : 1) / static_cast<double>(d.n);
+  double sum = 0;
+  for (int64_t i = 0; i < d.n; i++) {
+    const int64_t own = d.last[i] - d.first[i];
+    const double w = __builtin_sqrt(__builtin_sqrt(static_cast<double>(own > 1 ? own : 1) / mean));
+    d.weight[i] = w > 0.05 ? w : 0.05;
+    sum += d.weight[i];
+  }
+  const double share = sum / static_cast<double>(d.n);
+  for (int64_t i = 0; i < d.n; i++) d.weight[i] /= share;
+}
+
+// energy of [i, j] = |z_i + ... + z_j|^2 for every chunk that ends with sentence j, a whole number.
+template <class L>
+RC_BODY void chunk_energies(const DirectionalDocument& d, int64_t j, int64_t width) {
+  const float* z = d.z + j * width;
+  double* out = d.energy + d.row[j] - d.low[j];
+  // The chunks that end with the sentence before begin at low[j - 1] or later.
+  const double* before = j ? d.energy + d.row[j - 1] - d.low[j - 1] : nullptr;
+  const double own = static_cast<double>(quantise(row_dot<L>(z, z, width)));
+  double products = 0;
+  out[j] = own;
+  for (int64_t i = j - 1; i >= d.low[j]; i--) {
+    products += static_cast<double>(quantise(row_dot<L>(d.z + i * width, z, width)));
+    out[i] = before[i] + (2 * products + own);
+  }
+}
+
+// The energies of all chunks, row by row, so that a row is in the first cache for all that is done with it. Gives the
+// first vector that is not finite, or -1; and the concentration.
+template <class L, class T>
+RC_BODY int64_t directional_energies(const T* vectors, const DirectionalDocument& d, double* kappa) {
+  const int64_t width = (d.H + kLanes - 1) / kLanes * kLanes;
+  const bool local = d.n > kReach + 1;
+  int64_t count = local ? kReach + 1 : d.n, total = 0;
+  for (int64_t c = 0; c < width; c += kLanes) L::store(d.sum + c, L::zero());
+  for (int64_t i = 0; i < count; i++) {
+    if (!row_norm<L>(vectors + i * d.H, d.H, &d.norms[i])) return i;
+    add_unit<L>(vectors, d, i, width);
+  }
+  if (!L::lane()) sentence_weights(d);
+  L::meet();
+  for (int64_t i = 0; i < d.n; i++) {
+    if (local && i && i + kReach < d.n) {
+      if (!row_norm<L>(vectors + (i + kReach) * d.H, d.H, &d.norms[i + kReach])) return i + kReach;
+      add_unit<L>(vectors, d, i + kReach, width);
+      count++;
+    }
+    if (local && i > kReach) {
+      remove_unit<L>(vectors, d, i - kReach - 1, width);
+      count--;
+    }
+    centre<L>(vectors, d, i, count, width);
+    float* z = d.z + i * width;
+    const float square = row_dot<L>(z, z, width);
+    scale_row<L>(z, width, square > kNothing ? 1.f / __builtin_sqrtf(square) : 0.f);
+    if (i == 0) continue;
+    total += quantise(squared_distance<L>(z, z - width, width));
+    scale_row<L>(z - width, width, static_cast<float>(d.weight[i - 1]));
+    chunk_energies<L>(d, i - 1, width);
+  }
+  scale_row<L>(d.z + (d.n - 1) * width, width, static_cast<float>(d.weight[d.n - 1]));
+  chunk_energies<L>(d, d.n - 1, width);
+  *kappa = concentration(total, d.n);
+  return -1;
+}
+
+// What chunks that end with sentence j and are too short cost besides.
+RC_BODY void charge_short(const DirectionalDocument& d, int64_t j) {
+  int32_t* cost = d.cost + d.row[j] - d.low[j];
+  for (int64_t i = j; i >= d.low[j] && d.last[j] - d.first[i] < d.min_tokens; i--)
+    cost[i] += static_cast<int32_t>(1000 * kOne * (d.min_tokens - (d.last[j] - d.first[i])) / d.min_tokens);
+}
+
+constexpr int kPasses = 4;
+constexpr double kUsualLength = 7;  // sentences of a chunk, where the search begins
+
+// The cheapest segmentation with this penalty a chunk; of equal ones each last chunk has the earliest start. best and
+// from: [n + 1]. Returns the number of chunks.
+RC_BODY int64_t directional_segment(const DirectionalDocument& d, int64_t penalty, const uint8_t* prior, int64_t* best,
+                                    int64_t* from) {
+  best[0] = 0;
+  for (int64_t j = 0; j < d.n; j++) {
+    const int32_t* c = d.cost + d.row[j] - d.low[j];
+    int64_t least = best[d.low[j]] + c[d.low[j]], arg = d.low[j];
+    for (int64_t i = d.low[j] + 1; i <= j; i++) {
+      const int64_t value = best[i] + c[i];
+      arg = value < least ? i : arg;
+      least = value < least ? value : least;
+    }
+    from[j + 1] = arg;
+    // What a cut before the next sentence earns is taken off where chunks that begin with it look for it.
+    const int64_t bonus = j + 1 < d.n ? kOne / 4 * prior[j + 1] : 0;
+    best[j + 1] = least + penalty - bonus;
+  }
+  int64_t chunks = 0;
+  for (int64_t j = d.n; j > 0; j = from[j]) chunks++;
+  return chunks;
+}
+
+// The penalty adapts to the length that it finds. Returns the number of chunks.
+RC_BODY int64_t directional_adapt(const DirectionalDocument& d, const uint8_t* prior, int64_t* best, int64_t* from) {
+  double length = kUsualLength;
+  int64_t chunks = 0;
+  for (int pass = 0; pass < kPasses; pass++) {
+    const double limited = length < 2.0 ? 2.0 : length > 20.0 ? 20.0 : length;
+    chunks = directional_segment(d, quantise(0.25 * limited / kUsualLength), prior, best, from);
+    length = 0.5 * length + 0.5 * (static_cast<double>(d.n) / static_cast<double>(chunks));
+  }
+  return chunks;
+}
+
+#if !defined(__CUDACC__)
 
 // What the automatic length looks at: cosines of centred sentences, quantised and added up.
 struct Within {

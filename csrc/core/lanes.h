@@ -11,6 +11,7 @@
 #if !defined(__CUDACC_RTC__)
 #include <cstdint>
 #else
+using int8_t = signed char;
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
 using int32_t = int;
@@ -19,6 +20,7 @@ using int64_t = long;
 using uint64_t = unsigned long;
 #define __builtin_memcpy memcpy
 #define __builtin_sqrtf sqrtf
+#define __builtin_sqrt sqrt
 #endif
 #if !defined(__CUDACC__) && defined(__F16C__)
 #include <immintrin.h>
@@ -69,6 +71,8 @@ struct Lanes {
   };
 
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x & 31); }
+  // What any lane stored before, all may load from here on.
+  static __device__ __forceinline__ void meet() { __syncwarp(); }
   static __device__ __forceinline__ V zero() { return {0.f, 0.f}; }
   template <class T>
   static __device__ __forceinline__ V load(const T* p) {
@@ -135,6 +139,8 @@ struct Lanes {
     Native part[kParts];
   };
 
+  RC_BODY int lane() { return 0; }  // there is but one
+  RC_BODY void meet() {}
   RC_BODY V zero() {
     V r;
     for (int i = 0; i < kParts; i++) r.part[i] = Native{};

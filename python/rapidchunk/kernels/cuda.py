@@ -17,10 +17,76 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["adjacent_similarity", "boundary_candidates", "greedy_cuts", "optimal_cuts", "pool_spans"]
+__all__ = [
+    "adjacent_similarity",
+    "boundary_candidates",
+    "directional_cuts",
+    "gather_mean",
+    "gather_windows",
+    "greedy_cuts",
+    "optimal_cuts",
+    "pack_windows",
+    "pool_spans",
+]
 
 _METHODS = ("threshold", "percentile", "std", "interquartile", "gradient", "depth")
-_STAGES = ("vectors/pooling.cu", "similarity/similarity.cu", "boundaries/boundaries.cu")
+_STAGES = (
+    "tokens/windows.cu",
+    "vectors/pooling.cu",
+    "vectors/static_table.cu",
+    "similarity/similarity.cu",
+    "boundaries/boundaries.cu",
+    "boundaries/directional.cu",
+)
+#: Sentences in a chunk of directional cuts, as in csrc/boundaries/directional.h.
+_LONGEST = 400
+
+
+def gather_windows(
+    ids: Any, start: Any, end: Any, prefix: Any, suffix: Any, pad_id: int = 0, length: int | None = None
+) -> tuple[Any, Any]:
+    """Windows of tokens in padded rows: input_ids and attention_mask, int64 [B, L]. Where `start` and `end` are on the device,
+    the host waits for them."""
+    cupy = _cupy()
+    start, end, sizes, ids, prefix, suffix = _windows(ids, start, end, prefix, suffix)
+    longest = int(sizes.max(initial=0))
+    _check(length is None or length >= longest, "length", f"must be at least {longest}, the longest window")
+    shape = len(sizes), longest if length is None else length
+    out, mask = cupy.empty(shape, np.int64), cupy.empty(shape, np.int64)
+    arguments = (ids, start, end, len(sizes), prefix, len(prefix), suffix, len(suffix), np.int32(pad_id), shape[1])
+    _launch("rc_gather_windows", len(sizes), 8, 256, (*arguments, out, mask))
+    return out, mask
+
+
+def pack_windows(ids: Any, start: Any, end: Any, prefix: Any, suffix: Any) -> tuple[Any, Any, Any]:
+    """Windows of tokens one after the other: ids int32 [N], position int32 [N], cu_seqlens int32 [B + 1]. Where `start` and
+    `end` are on the device, the host waits for them."""
+    cupy = _cupy()
+    start, end, sizes, ids, prefix, suffix = _windows(ids, start, end, prefix, suffix)
+    total = int(sizes.sum())
+    _check(total < 2**31, "start", "and end must give fewer than 2^31 packed tokens")
+    cu_seqlens = cupy.asarray(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
+    out, position = cupy.empty(total, np.int32), cupy.empty(total, np.int32)
+    arguments = (ids, start, end, len(sizes), prefix, len(prefix), suffix, cu_seqlens, out, position)
+    _launch("rc_pack_windows", len(sizes), 8, 256, arguments)
+    return out, position, cu_seqlens
+
+
+def gather_mean(table: Any, scale: Any, ids: Any, offsets: Any, skip: int = -1, normalize: bool = True) -> Any:
+    """The mean of the table's rows of each text's tokens: float32 [S, H]. Ids must be in the table."""
+    cupy = _cupy()
+    suffix = "int8" if table.dtype == np.int8 else _suffix(table, "table")
+    _check(table.ndim == 2 and table.flags.c_contiguous, "table", "must be contiguous, with 2 dimensions")
+    if scale is not None:
+        scale = _array(scale, np.float32, "scale")
+        _check(len(scale) == len(table), "scale", "must have as many entries as the table has rows")
+    ids, offsets = _array(ids, np.int32, "ids"), _array(offsets, np.int64, "offsets")
+    outputs, width = len(offsets) - 1, table.shape[1]
+    out = cupy.empty((outputs, width), np.float32)
+    weights = np.uint64(0) if scale is None else scale
+    arguments = (table, weights, width, ids, offsets, outputs, np.int32(skip), np.int32(normalize), out)
+    _launch(f"rc_gather_mean_{suffix}", outputs, 8, 256, arguments)
+    return out
 
 
 def pool_spans(vectors: Any, start: Any, end: Any, offsets: Any = None, normalize: bool = True) -> Any:
@@ -104,6 +170,64 @@ def optimal_cuts(
     return out
 
 
+def directional_cuts(
+    vectors: Any, first: Any, last: Any, prior: Any, doc_offsets: Any, min_tokens: int, max_tokens: int,
+    segment_length: float = 0.0,
+) -> Any:  # fmt: skip
+    """1 after the sentences that end a chunk of sentences that point in one direction: uint8 [n].
+
+    A document with a vector that is not finite stays one chunk. Where `first`, `last` or `doc_offsets` are on the device, the
+    host waits for them: it works out how many chunks are possible. With a `segment_length` the kernel runs on the CPU.
+    """
+    from rapidchunk.kernels import cpu, to_host
+
+    cupy, suffix = _cupy(), _suffix(vectors)
+    count, width = vectors.shape
+    _sentences(first, last, doc_offsets, count, min_tokens, max_tokens)
+    prior = _array(prior, np.uint8, "prior")
+    _check(len(prior) == count, "prior", "must have an entry for each sentence")
+    first, last, offsets = to_host(first), to_host(last), to_host(doc_offsets)
+    if segment_length:
+        host = (to_host(vectors), first, last, to_host(prior), offsets)
+        return cupy.asarray(cpu.directional_cuts(*host, int(min_tokens), int(max_tokens), segment_length))
+    documents = len(offsets) - 1
+    document = np.repeat(np.arange(documents), np.diff(offsets))
+    begin = offsets[:-1][document]
+    # The first sentence of the longest chunk that ends with each: sizes of all documents on one rising scale.
+    base = document * (int(last.max(initial=0)) + int(max_tokens) + 1)
+    own = np.arange(count)
+    low = np.searchsorted(first + base, last + base - int(max_tokens))
+    low = np.minimum(np.maximum(np.maximum(low, own - _LONGEST + 1), begin), own)
+    row = np.concatenate([[0], np.cumsum(own - low + 1)])
+    padded = -(-width // 64) * 64
+    energies = int(row[-1])
+    memory = (
+        cupy.empty((count, padded), np.float32), cupy.empty((documents, padded), np.float32), cupy.empty((count, 2), np.float32),
+        cupy.empty(energies, np.float64), cupy.empty(count, np.float64), cupy.empty(energies, np.int32),
+        cupy.empty(count + documents, np.int64), cupy.empty(count + documents, np.int64),
+    )  # fmt: skip
+    out = cupy.zeros(count, np.uint8)
+    sizes = [_array(array, np.int64, "low") for array in (first, last)]
+    tables = [_array(array, np.int64, "low") for array in (low - begin, row)]
+    places = _array(offsets, np.int64, "doc_offsets")
+    arguments = (vectors, width, *sizes, prior, places, documents, int(min_tokens), *tables, *memory, out)
+    _launch(f"rc_directional_{suffix}", documents, 4, 128, arguments)
+    return out
+
+
+def _windows(ids: Any, start: Any, end: Any, prefix: Any, suffix: Any) -> tuple[Any, ...]:
+    from rapidchunk.kernels import to_host
+
+    ids, prefix = _array(ids, np.int32, "ids"), _array(prefix, np.int32, "prefix")
+    suffix = _array(suffix, np.int32, "suffix")
+    from_, to = to_host(start), to_host(end)
+    _check(len(from_) == len(to), "end", "must have as many entries as start")
+    _check(bool(((from_ >= 0) & (from_ <= to)).all()), "start", "must be from 0 to end")
+    _check(bool((to <= len(ids)).all()), "end", "must not be beyond the ids")
+    sizes = to - from_ + len(prefix) + len(suffix)
+    return _array(start, np.int64, "start"), _array(end, np.int64, "end"), sizes, ids, prefix, suffix
+
+
 def _cupy() -> Any:
     import cupy
 
@@ -121,10 +245,10 @@ def _array(value: Any, dtype: DTypeLike, name: str) -> Any:
     return _cupy().ascontiguousarray(array)
 
 
-def _suffix(vectors: Any) -> str:
+def _suffix(vectors: Any, name: str = "vectors") -> str:
     suffix = {np.dtype(np.float32): "float", np.dtype(np.float16): "half"}.get(vectors.dtype)
-    _check(suffix is not None, "vectors", f"must have dtype float32 or float16, not {vectors.dtype}")
-    _check(vectors.ndim == 2 and vectors.flags.c_contiguous, "vectors", "must be contiguous, with 2 dimensions")
+    _check(suffix is not None, name, f"must have dtype float32 or float16, not {vectors.dtype}")
+    _check(vectors.ndim == 2 and vectors.flags.c_contiguous, name, "must be contiguous, with 2 dimensions")
     return str(suffix)
 
 

@@ -1,0 +1,52 @@
+// Directional cuts on CUDA: a warp for each document. Scratch memory comes from the caller; low [n] counts from each
+// document's first sentence, row [n + 1] is for all documents together.
+#include "boundaries/directional.h"
+
+namespace rc {
+
+// A document with a vector that is not finite stays one chunk.
+template <class T>
+__device__ void directional(const T* vectors, int64_t H, const int64_t* first, const int64_t* last,
+                            const uint8_t* prior, const int64_t* offsets, int64_t documents, int64_t min_tokens,
+                            const int64_t* low, const int64_t* row, float* z, float* sum, RowNorm* norms,
+                            double* energy, double* weight, int32_t* cost, int64_t* best, int64_t* from, uint8_t* cut) {
+  const int64_t width = (H + kLanes - 1) / kLanes * kLanes;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * (blockDim.x / 32);
+  for (int64_t d = static_cast<int64_t>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; d < documents; d += warps) {
+    const int64_t at = offsets[d], n = offsets[d + 1] - at;
+    if (!n) continue;
+    const DirectionalDocument document{nullptr,         false,      n,        H,           first + at,
+                                       last + at,       low + at,   row + at, min_tokens,  z + at * width,
+                                       sum + d * width, norms + at, energy,   weight + at, cost};
+    double kappa;
+    if (directional_energies<Lanes>(vectors + at * H, document, &kappa) >= 0) {
+      if (!Lanes::lane()) cut[at + n - 1] = 1;
+      continue;
+    }
+    Lanes::meet();
+    for (int64_t i = row[at] + Lanes::lane(); i < row[at + n]; i += 32)
+      cost[i] = static_cast<int32_t>(-directional_reward(static_cast<int64_t>(energy[i]), kappa));
+    Lanes::meet();
+    for (int64_t j = Lanes::lane(); j < n; j += 32) charge_short(document, j);
+    Lanes::meet();
+    if (Lanes::lane()) continue;
+    int64_t* path = from + at + d;  // n + 1 entries a document
+    directional_adapt(document, prior + at, best + at + d, path);
+    for (int64_t j = n; j > 0; j = path[j]) cut[at + j - 1] = 1;
+  }
+}
+
+}  // namespace rc
+
+#define RC_DIRECTIONAL(suffix, T)                                                                                      \
+  extern "C" __global__ void __launch_bounds__(128) rc_directional_##suffix(                                           \
+      const T* vectors, int64_t H, const int64_t* first, const int64_t* last, const uint8_t* prior,                    \
+      const int64_t* offsets, int64_t documents, int64_t min_tokens, const int64_t* low, const int64_t* row, float* z, \
+      float* sum, rc::RowNorm* norms, double* energy, double* weight, int32_t* cost, int64_t* best, int64_t* from,     \
+      uint8_t* cut) {                                                                                                  \
+    rc::directional(vectors, H, first, last, prior, offsets, documents, min_tokens, low, row, z, sum, norms, energy,   \
+                    weight, cost, best, from, cut);                                                                    \
+  }
+
+RC_DIRECTIONAL(float, float)
+RC_DIRECTIONAL(half, rc::Half)
