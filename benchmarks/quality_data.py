@@ -4,14 +4,16 @@ research-only is read where it is and never copied; the cache holds vectors and 
 from __future__ import annotations
 
 import csv
+import fcntl
 import gzip
 import hashlib
 import json
+import os
 import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -116,52 +118,84 @@ def squad(folder: Path) -> Retrieval:
     )
 
 
+class NotCached(RuntimeError):
+    """A text has no vector in a cache that must not be added to."""
+
+
 class CachedEncoder:
     """An encoder that encodes each text once, ever: vectors by the hash of their text, in two files that only grow.
 
-    One process at a time may add to a cache.
+    Any number of processes may read; one at a time may add. With `frozen`, none does: `NotCached` is raised instead.
     """
 
-    def __init__(self, encoder: Any, name: str, folder: Path) -> None:
+    def __init__(self, encoder: Any, name: str, folder: Path, frozen: bool = False) -> None:
+        self._frozen = frozen
         self._encoder = encoder
         self._dimension: int = encoder.dimension
         folder.mkdir(parents=True, exist_ok=True)
-        self._hash_file, self._vector_file = folder / f"{name}.keys", folder / f"{name}.f32"
-        row = 4 * self._dimension
-        hashes = self._hash_file.read_bytes() if self._hash_file.exists() else b""
-        size = self._vector_file.stat().st_size if self._vector_file.exists() else 0
-        count = min(len(hashes) // 16, size // row)
-        for path, unit in ((self._hash_file, 16), (self._vector_file, row)):  # a stopped run may have left half a row
-            if path.exists():
-                with open(path, "r+b") as file:
-                    file.truncate(count * unit)
-        self._rows = {hashes[16 * i : 16 * i + 16]: i for i in range(count)}
-        stored = np.fromfile(self._vector_file, np.float32) if count else np.empty(0, np.float32)
-        self._parts = [stored.reshape(count, self._dimension)]
+        self._files = {folder / f"{name}.keys": 16, folder / f"{name}.f32": 4 * self._dimension}
+        self._writing: IO[bytes] | None = None
+        self._rows: dict[bytes, int] = {}
+        self._vectors = np.empty((0, self._dimension), np.float32)
+        self._read()
         self.encoded = 0
+
+    def _read(self) -> None:
+        keys_file, vectors_file = self._files
+        keys = keys_file.read_bytes() if keys_file.exists() else b""
+        vectors = vectors_file.read_bytes() if vectors_file.exists() else b""
+        # A run that was stopped may have left half a row, or vectors without keys.
+        count = min(len(keys) // 16, len(vectors) // (4 * self._dimension))
+        self._rows = {keys[16 * row : 16 * row + 16]: row for row in range(count)}
+        self._vectors = np.frombuffer(vectors, np.float32, count * self._dimension).reshape(count, self._dimension)
+
+    def _open(self) -> None:
+        if self._writing is not None:
+            return
+        keys_file = next(iter(self._files))
+        self._writing = open(keys_file, "ab")  # noqa: SIM115 (held, with its lock, as long as the process lives)
+        try:
+            fcntl.flock(self._writing, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._writing = None
+            raise RuntimeError(f"another process is adding to {keys_file}") from None
+        self._read()
+        for path, width in self._files.items():
+            if path.exists():
+                os.truncate(path, len(self._rows) * width)
 
     @property
     def dimension(self) -> int:
         return self._dimension
 
+    def missing(self, texts: Sequence[str]) -> dict[bytes, str]:
+        return {key: text for key, text in zip(map(_key, texts), texts) if key not in self._rows}
+
     def encode(self, texts: Sequence[str], *, progress: Any = None, report: dict[str, Any] | None = None) -> np.ndarray:
-        """As the encoder's; `report` stays empty, since the texts of these data fit the window or are averaged alike."""
-        keys = [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
-        missing = {key: text for key, text in zip(keys, texts) if key not in self._rows}
-        new = list(missing.items())
+        """As the encoder's, but that `report` stays empty."""
+        if missing := self.missing(texts):
+            if self._frozen:
+                raise NotCached(f"{len(missing)} texts are not encoded")
+            self._open()
+        new = list(self.missing(texts).items())
+        parts = [self._vectors]
         for begin in range(0, len(new), 1024):
             part = new[begin : begin + 1024]
             vectors = np.ascontiguousarray(self._encoder.encode([text for _, text in part]), np.float32)
-            with open(self._vector_file, "ab") as file:
-                file.write(vectors.tobytes())
-            with open(self._hash_file, "ab") as file:
-                file.write(b"".join(key for key, _ in part))
+            rows = (b"".join(key for key, _ in part), vectors.tobytes())
+            for path, data in reversed(list(zip(self._files, rows))):  # vectors first: a key has its vector
+                with open(path, "ab") as file:
+                    file.write(data)
             for key, _ in part:
                 self._rows[key] = len(self._rows)
-            self._parts.append(vectors)
+            parts.append(vectors)
             self.encoded += len(part)
             if progress is not None:
                 progress(begin + len(part), len(new))
-        if len(self._parts) > 1:
-            self._parts = [np.concatenate(self._parts)]
-        return self._parts[0][[self._rows[key] for key in keys]]
+        if new:
+            self._vectors = np.concatenate(parts)
+        return self._vectors[[self._rows[_key(text)] for text in texts]]
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
