@@ -36,7 +36,7 @@ def byte_level_bpe() -> tokenizers.Tokenizer:
     return tokenizer
 
 
-TOKENIZERS: list[Any] = ["words", "chars", "bytes", special_counter, odd_counter, byte_level_bpe()]
+TOKENIZERS: list[Any] = [None, "words", "chars", "bytes", special_counter, odd_counter, byte_level_bpe()]
 WORDS = [
     "alpha beta gamma. ",
     "Delta! ",

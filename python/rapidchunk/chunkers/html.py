@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -90,7 +91,7 @@ class HtmlChunker(SectionChunker):
             found = html_text(_written_out(html, self.drop), self.section_tags, _DROPPED)
         text, events = found
         of_table = events[:, 1] >= 7
-        tables = list(_tables(text, events[of_table].tolist()))
+        tables = deque(_tables(text, events[of_table].tolist()))
         sections = [_with_tables(section, tables) for section in self._sections(text, events[~of_table].tolist())]
         return text, sections
 
@@ -144,11 +145,11 @@ def _tables(text: str, events: list[tuple[int, int, int]]) -> Iterator[Table]:
         yield Table(start, end, head, tuple(dict.fromkeys(body[1:])), "\n\n" in text[start:end])
 
 
-def _with_tables(section: Section, tables: list[Table]) -> Section:
+def _with_tables(section: Section, tables: deque[Table]) -> Section:
     """Takes the tables that are in the section off the list, with those before it."""
     inside = []
     while tables and tables[0].start < section.end:
-        table = tables.pop(0)
+        table = tables.popleft()
         if table.start >= section.start and table.end <= section.end:
             inside.append(table)
     return section._replace(tables=tuple(inside)) if inside else section

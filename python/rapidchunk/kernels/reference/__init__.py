@@ -4,6 +4,7 @@ from rapidchunk.kernels.reference.boundaries import boundary_candidates, greedy_
 from rapidchunk.kernels.reference.directional import directional_cuts
 from rapidchunk.kernels.reference.html import html_text
 from rapidchunk.kernels.reference.markdown import markdown_blocks
+from rapidchunk.kernels.reference.markdown_chunks import markdown_chunks
 from rapidchunk.kernels.reference.pack import pack
 from rapidchunk.kernels.reference.sentences import sentence_spans
 from rapidchunk.kernels.reference.similarity import adjacent_similarity, chunk_scores
@@ -25,6 +26,7 @@ __all__ = [
     "greedy_cuts",
     "html_text",
     "markdown_blocks",
+    "markdown_chunks",
     "optimal_cuts",
     "pack",
     "pack_windows",
