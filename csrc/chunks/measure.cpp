@@ -4,6 +4,8 @@ namespace rc {
 
 bool Measure::starts_word(int64_t at) const {
   const char* text = text_.data();
+  if (at > 0 && at < bytes() && is_visible_ascii(text[at]) && static_cast<int8_t>(text[at - 1]) >= 0)
+    return is_ascii_space(text[at - 1]);
   if (at >= bytes() || is_continuation(text[at]) || is_space(decode(text, bytes(), at).value)) return false;
   return at == 0 || is_space(decode(text, bytes(), previous(text, at)).value);
 }

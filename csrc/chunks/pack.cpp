@@ -91,6 +91,7 @@ class Packer {
         options_(options),
         separators_(levels.size()) {
     for (size_t i = 0; i < levels.size(); i++) {
+      is_words_.push_back(levels[i].is_words());
       if (levels[i].kind != Level::Kind::literals) continue;
       if (Separator::is_set(*levels[i].literals)) {
         separators_[i].emplace_back(text_, *levels[i].literals);
@@ -321,7 +322,7 @@ class Packer {
     if (low >= chunk_end) return resume;
     int64_t best = chunk_end;
     for (int i = 0; i < static_cast<int>(levels_.size()); i++)
-      if (!levels_[i].is_words()) best = std::min(best, first_start(i, low, best - 1));
+      if (!is_words_[i]) best = std::min(best, first_start(i, low, best - 1));
     if (best < chunk_end) return best;
     if (!levels_.empty()) {
       const int64_t word = measure_.first_word(low, chunk_end - 1);
@@ -371,7 +372,7 @@ class Packer {
     }
     int64_t unit = limit;
     for (int i = 0; i < static_cast<int>(levels_.size()); i++) {
-      if (i > level && (next.level != FINAL || levels_[i].is_words())) break;
+      if (i > level && (next.level != FINAL || is_words_[i])) break;
       const Cut first = first_in(i, resume, unit);
       if (first.found()) unit = first.end;
     }
@@ -401,6 +402,7 @@ class Packer {
   const std::vector<Level>& levels_;
   const PackOptions& options_;
   mutable std::vector<std::vector<Separator>> separators_;  // by level
+  std::vector<uint8_t> is_words_;                           // by level
 };
 
 }  // namespace

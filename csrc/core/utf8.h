@@ -27,7 +27,10 @@ inline int64_t previous(const char* text, int64_t at) {
 // White space as Python's str.isspace has it.
 bool is_space(uint32_t code_point);
 
-inline bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
+inline bool is_ascii_space(char c) {
+  // A bit for each of \t \n \v \f \r 1c 1d 1e 1f and the space.
+  return static_cast<uint8_t>(c) <= ' ' && (0x1F0003E00ull >> c & 1);
+}
 
 inline bool is_visible_ascii(char c) { return static_cast<int8_t>(c) > ' '; }
 
@@ -40,6 +43,7 @@ inline int64_t skip_space(const char* text, int64_t at, int64_t end) {
 }
 // The smallest position p >= start such that all of [p, end) is white space.
 inline int64_t trim_space(const char* text, int64_t start, int64_t end) {
+  while (end > start && is_ascii_space(text[end - 1])) end--;
   return end > start && is_visible_ascii(text[end - 1]) ? end : trim_space_run(text, start, end);
 }
 

@@ -6,16 +6,26 @@
 namespace rc {
 namespace RC_SIMD {
 
+// A byte continues a code point if its two high bits are 10: as a signed number it is below -64.
 int64_t count_code_points(const char* text, int64_t size) {
   int64_t continuations = 0;
   int64_t i = 0;
-#if defined(__POPCNT__)
-  // A register at a time: a byte continues a code point if it lies in [0x80, 0xBF].
-  for (; size - i >= Block::N; i += Block::N)
-    continuations += __builtin_popcountll(Block::load(text + i).in_range(0x80, 0xBF));
+#if defined(__AVX2__)
+  // Counted in byte lanes, which hold 255.
+  const __m256i limit = _mm256_set1_epi8(-64), zero = _mm256_setzero_si256();
+  while (size - i >= 32) {
+    const int64_t stop = i + (size - i < 255 * 32 ? (size - i) / 32 * 32 : 255 * 32);
+    __m256i lanes = zero;
+    for (; i < stop; i += 32) {
+      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + i));
+      lanes = _mm256_sub_epi8(lanes, _mm256_cmpgt_epi8(limit, bytes));
+    }
+    const __m256i sums = _mm256_sad_epu8(lanes, zero);
+    const __m128i pair = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    continuations += _mm_cvtsi128_si64(pair) + _mm_extract_epi64(pair, 1);
+  }
 #endif
-  // Eight bytes a word: a byte continues a code point if its two high bits are 10. The marks are summed in byte lanes,
-  // which hold 255.
+  // Eight bytes a word, the marks summed in byte lanes.
   while (size - i >= 8) {
     const int64_t words = size - i >= 8 * 252 ? 252 : (size - i) / 8;
     uint64_t lanes = 0;

@@ -4,78 +4,96 @@
 
 namespace rc {
 namespace RC_SIMD {
+namespace {
 
-// A block holds the candidates whose first and last byte agree; each is then compared whole.
-int64_t find_last(const char* text, int64_t low, int64_t high, const char* needle, int64_t length) {
-  const char first = needle[0], last = needle[length - 1];
-  int64_t p = high + 1;  // candidates below p are still to be seen
-  while (p - low >= Block::N) {
-    const int64_t at = p - Block::N;
-    uint64_t hits = Block::load(text + at).equal(first);
-    if (hits && length > 1) hits &= Block::load(text + at + length - 1).equal(last);
-    while (hits) {
-      const int k = 63 - __builtin_clzll(hits);
-      if (length <= 2 || same_bytes(text + at + k, needle, length)) return at + k;
-      hits ^= 1ull << k;
+// A range is searched a block at a time; where its length is no multiple of a block's, the last block overlaps the one
+// before. `hits` gives the mask of a block's matches, `is_hit` says whether one place matches.
+template <class Hits, class IsHit>
+int64_t last_hit(int64_t low, int64_t high, Hits hits, IsHit is_hit) {
+  int64_t p = high + 1;  // places below p are still to be seen
+  if (p - low < Block::N) {
+    while (--p >= low)
+      if (is_hit(p)) return p;
+    return -1;
+  }
+  while (p > low) {
+    const int64_t at = p - Block::N > low ? p - Block::N : low;
+    for (uint64_t found = hits(at) & (~0ull >> (64 - (p - at))); found;) {
+      const int k = 63 - __builtin_clzll(found);
+      if (is_hit(at + k)) return at + k;
+      found ^= 1ull << k;
     }
     p = at;
   }
-  for (int64_t k = p - 1; k >= low; k--)
-    if (text[k] == first && same_bytes(text + k, needle, length)) return k;
   return -1;
 }
 
-int64_t find_first(const char* text, int64_t low, int64_t high, const char* needle, int64_t length) {
-  const char first = needle[0], last = needle[length - 1];
+template <class Hits, class IsHit>
+int64_t first_hit(int64_t low, int64_t high, Hits hits, IsHit is_hit) {
   int64_t p = low;
-  while (high - p + 1 >= Block::N) {
-    uint64_t hits = Block::load(text + p).equal(first);
-    if (hits && length > 1) hits &= Block::load(text + p + length - 1).equal(last);
-    while (hits) {
-      const int k = __builtin_ctzll(hits);
-      if (length <= 2 || same_bytes(text + p + k, needle, length)) return p + k;
-      hits &= hits - 1;
-    }
-    p += Block::N;
+  if (high + 1 - p < Block::N) {
+    for (; p <= high; p++)
+      if (is_hit(p)) return p;
+    return -1;
   }
-  for (; p <= high; p++)
-    if (text[p] == first && same_bytes(text + p, needle, length)) return p;
+  while (p <= high) {
+    const int64_t at = p + Block::N <= high + 1 ? p : high + 1 - Block::N;
+    for (uint64_t found = hits(at) & (~0ull << (p - at)); found; found &= found - 1)
+      if (is_hit(at + __builtin_ctzll(found))) return at + __builtin_ctzll(found);
+    p = at + Block::N;
+  }
   return -1;
 }
 
-namespace {
+// Candidates are the places whose first and last byte agree.
+struct Needle {
+  const char *text, *needle;
+  int64_t length;
+  uint64_t hits(int64_t at) const {
+    const uint64_t first = Block::load(text + at).equal(needle[0]);
+    return first && length > 1 ? first & Block::load(text + at + length - 1).equal(needle[length - 1]) : first;
+  }
+  bool is_hit(int64_t at) const {
+    return text[at] == needle[0] && (length == 1 || same_bytes(text + at, needle, length));
+  }
+};
 
-// Two bytes are compared again rather than none: sets are short, and loops over them are slow.
-uint64_t any_of(const Block& block, const char* set, int64_t length) {
-  const uint64_t hits = block.equal(set[0]) | block.equal(set[length > 1 ? 1 : 0]);
-  return length > 2 ? hits | block.equal(set[2]) | block.equal(set[length - 1]) : hits;
-}
-
-bool is_any_of(char c, const char* set, int64_t length) {
-  for (int64_t k = 0; k < length; k++)
-    if (c == set[k]) return true;
-  return false;
-}
+struct Set {
+  const char *text, *set;
+  int64_t length;
+  // One byte is compared twice where there are not four or two: sooner than a loop.
+  uint64_t hits(int64_t at) const {
+    const Block block = Block::load(text + at);
+    const uint64_t two = block.equal(set[0]) | block.equal(set[length > 1]);
+    return length > 2 ? two | block.equal(set[2]) | block.equal(set[length - 1]) : two;
+  }
+  bool is_hit(int64_t at) const {
+    bool hit = false;
+    for (int64_t k = 0; k < length; k++) hit |= text[at] == set[k];
+    return hit;
+  }
+};
 
 }  // namespace
 
+int64_t find_last(const char* text, int64_t low, int64_t high, const char* needle, int64_t length) {
+  const Needle n{text, needle, length};
+  return last_hit(low, high, [&](int64_t at) { return n.hits(at); }, [&](int64_t at) { return n.is_hit(at); });
+}
+
+int64_t find_first(const char* text, int64_t low, int64_t high, const char* needle, int64_t length) {
+  const Needle n{text, needle, length};
+  return first_hit(low, high, [&](int64_t at) { return n.hits(at); }, [&](int64_t at) { return n.is_hit(at); });
+}
+
 int64_t find_last_of(const char* text, int64_t low, int64_t high, const char* set, int64_t length) {
-  int64_t p = high + 1;
-  for (; p - low >= Block::N; p -= Block::N)
-    if (const uint64_t hits = any_of(Block::load(text + p - Block::N), set, length))
-      return p - Block::N + 63 - __builtin_clzll(hits);
-  for (int64_t k = p - 1; k >= low; k--)
-    if (is_any_of(text[k], set, length)) return k;
-  return -1;
+  const Set s{text, set, length};
+  return last_hit(low, high, [&](int64_t at) { return s.hits(at); }, [&](int64_t at) { return s.is_hit(at); });
 }
 
 int64_t find_first_of(const char* text, int64_t low, int64_t high, const char* set, int64_t length) {
-  int64_t p = low;
-  for (; high - p + 1 >= Block::N; p += Block::N)
-    if (const uint64_t hits = any_of(Block::load(text + p), set, length)) return p + __builtin_ctzll(hits);
-  for (; p <= high; p++)
-    if (is_any_of(text[p], set, length)) return p;
-  return -1;
+  const Set s{text, set, length};
+  return first_hit(low, high, [&](int64_t at) { return s.hits(at); }, [&](int64_t at) { return s.is_hit(at); });
 }
 
 }  // namespace RC_SIMD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rapidchunk.kernels.reference.graphemes import is_cluster_boundary
 from rapidchunk.kernels.reference.markdown import BlockKind, markdown_blocks
