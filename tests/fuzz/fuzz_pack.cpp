@@ -93,7 +93,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     require(chunk.end > reached, "every chunk has something new");
     const auto inside = [&](int64_t at) { return at < n && rc::is_continuation(text[at]); };
     require(!inside(chunk.start) && !inside(chunk.end), "no character is cut");
-    require(!rc::is_space(rc::decode(text.data(), n, chunk.start).value), "no white space at the start");
+    const rc::CodePoint first = rc::decode(text.data(), n, chunk.start);
+    // White space may lead where a combining mark makes it the first character of a cluster.
+    const bool held = !rc::is_cluster_boundary(text.data(), n, chunk.start + first.bytes, chunk.start);
+    require(!rc::is_space(first.value) || held, "no white space at the start");
     require(!rc::is_space(rc::decode(text.data(), n, rc::previous(text.data(), chunk.end)).value), "nor at the end");
     require(chunk.tokens == measure.count(chunk.start, chunk.end), "the tokens of the chunk alone");
     const bool one = rc::count_code_points(text.data() + chunk.start, chunk.end - chunk.start) == 1;

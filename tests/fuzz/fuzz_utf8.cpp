@@ -36,11 +36,11 @@ void check_units(const std::vector<uint32_t>& points, const std::string& wanted)
   const fuzz::Copy units({reinterpret_cast<const char*>(given.data()), given.size() * sizeof(Unit)});
   const auto* first = reinterpret_cast<const Unit*>(units.data());
   const auto n = static_cast<int64_t>(given.size());
-  const auto check = [&](int64_t (*size)(const Unit*, int64_t), void (*write)(const Unit*, int64_t, char*)) {
+  const auto check = [&](int64_t (*size)(const Unit*, int64_t), char* (*write)(const Unit*, int64_t, char*)) {
     require(size(first, n) == static_cast<int64_t>(wanted.size()), "the size in UTF-8");
     char* out = static_cast<char*>(std::malloc(wanted.size() + 1));
     out[wanted.size()] = 'x';
-    write(first, n, out);
+    require(write(first, n, out) == out + wanted.size(), "the end of the bytes in UTF-8");
     require(std::memcmp(out, wanted.data(), wanted.size()) == 0, "the bytes in UTF-8");
     require(out[wanted.size()] == 'x', "nothing written behind the text");
     std::free(out);

@@ -64,7 +64,8 @@ for target in tests/fuzz/fuzz_*.cpp; do
   seeds=(tests/fuzz/seeds/"$(basename "$program")"/*)
   if [ "${engine[0]}" = -fsanitize=fuzzer ]; then
     mkdir -p "$program-corpus"
-    "$program" -max_total_time="$seconds" -max_len=4096 -verbosity=0 "$program-corpus" "${seeds[0]%/*}"
+    "$program" -seed=1 -max_total_time="$seconds" -max_len=4096 -verbosity=0 -artifact_prefix="$out/" \
+      "$program-corpus" "${seeds[0]%/*}"
   else
     "$program" "${seeds[@]}"
     end=$((SECONDS + seconds)) rounds=0
