@@ -131,6 +131,7 @@ def test_arrow_and_pandas():
     frame = chunks.to_pandas()
     assert frame["text"].tolist() == chunks.texts() and len(frame["vector"][0]) == 3
     assert chunks[0].metadata == {"page": 0}
+    assert type(chunks[0].metadata["page"]) is int  # as JSON wants it
     assert CHUNKER("").to_arrow().num_rows == 0
 
 

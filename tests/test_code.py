@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import rapidchunk as rc
-from rapidchunk.chunkers.code import LANGUAGES
+from rapidchunk.chunkers.grammars import LANGUAGES
 
 SOURCES = {
     "python": (
@@ -84,6 +84,91 @@ def test_a_header_alone_goes_with_the_first_member():
     assert (first.metadata["name"], first.metadata["names"], first.metadata["kind"]) == ("m", ["A", "m"], "method")
 
 
+def test_every_piece_of_a_long_class_has_its_header_once():
+    text = (
+        "class K:\n" + "".join(f"    a{i} = {i}\n" for i in range(20)) + "\n    # why\n    def m(self):\n        pass\n"
+    )
+    rows = code(text, 80)
+    assert [row.context.startswith("class K:\n") for row in rows] == [True] * len(rows)
+    assert [row.context.count("class K:") for row in rows] == [1] * len(rows)
+    text = "# " + "a" * 40 + "\n\ndef g(x):\n    return x\n"
+    text = "def f(): pass\n\n" + text
+    _, comment, function = code(text, 60)  # the comment goes with g, and has no room with it
+    assert (comment.metadata["name"], function.metadata["name"]) == ("g", "g")
+    assert function.context == function.text == "def g(x):\n    return x"
+
+
+def test_comments_after_a_definition_are_about_the_next():
+    text = "def f():\n    return 1\n    # of f\n\n# ---- section ----\n\n# about g\ndef g():\n    return 22\n"
+    rows = code(text, 60)
+    assert [row.text.splitlines()[0] for row in rows] == ["def f():", "# ---- section ----"]
+    assert rows[0].text.endswith("# of f")
+    text = "module M\n  # about C\n  class C\n    def a; end\n    def <=>(o); end\n    def b=(x); end\n  end\nend\n"
+    rows = code(text, 50, "ruby")
+    assert rows[0].text == "module M\n  # about C\n  class C\n    def a; end"
+    assert [name for row in rows for name in row.metadata["names"]] == ["M", "C", "a", "<=>", "b="]
+    assert rows[1].context == "module M\nclass C\ndef <=>(o); end"
+
+
+def test_methods_outside_of_their_type():
+    text = "package p\n\ntype T struct{ a int }\n\nfunc (t *T) M() {}\n\nfunc (Q[K]) N() {}\n"
+    rows = code(text, 30, "go")
+    paths = [(row.metadata["headings"], row.metadata["kind"]) for row in rows if row.metadata["name"]]
+    assert paths == [(("T",), "type"), (("T", "M"), "method"), (("Q", "N"), "method")]
+
+
+def test_functions_that_are_assigned():
+    text = (
+        "/** Sends. */\nres.send = function send(body) {\n  return body;\n};\n"
+        "module.exports = {\n  a() {\n    return 1;\n  },\n  // two\n  b: (x) => {\n    return x;\n  },\n};\n"
+        "class K {\n  f = () => 1;\n}\n"
+    )
+    rows = code(text, 70, "js")
+    assert rows[0].text.startswith("/** Sends. */")
+    found = [(row.metadata["name"], row.metadata["kind"]) for row in rows]
+    assert found == [("res.send", "function"), ("a", "method"), ("b", "method"), ("K", "class")]
+    assert rows[1].metadata["headings"] == ("module.exports", "a")
+    assert rows[2].context.startswith("module.exports = {\n// two")
+
+
+def test_definitions_in_branches_and_wrapped_modules():
+    text = "if nt:\n    def f():\n        return 'aaaaaaaa'\nelse:\n    def f():\n        return 'bbbbbbbb'\n\nx = 1\n"
+    rows = code(text, 60)
+    assert [(row.metadata["name"], row.text[:6]) for row in rows] == [("f", "if nt:"), ("f", "def f("), (None, "x = 1")]
+    text = "(function (root) {\n  'use strict';\n\n  // f\n  function f(a) {\n    return a;\n  }\n})(this);\n"
+    assert [row.metadata["name"] for row in code(text, 60, "js")] == [None, "f"]
+    text = 'void f() {}\nextern "C" {\n  void g() {}\n  void h() {}\n}\n'
+    assert [row.text for row in code(text, 28, "cpp")] == [
+        "void f() {}",
+        'extern "C" {\n  void g() {}',
+        "void h() {}\n}",
+    ]
+
+
+def test_what_only_names_something_is_no_definition():
+    php = "<?php\nnamespace A;\nuse B;\nclass C {\n  private $x;\n  private $y;\n  function f() { return 1; }\n}\n"
+    rows = code(php, 60, "php")
+    assert [row.metadata["names"] for row in rows] == [[], ["C"], ["f"]]
+    assert rows[1].text == "class C {\n  private $x;\n  private $y;"
+    cpp = "class F;\n#define A 1\n#define B(x) x\n#define C(x) \\\n  do { x } while (0)\nint& a::b() { return p; }\n"
+    names = [(row.metadata["name"], row.metadata["kind"]) for row in code(cpp, 40, "cpp")]
+    assert names == [(None, "module"), ("C", "macro"), ("a::b", "function")]
+    csharp = "class C {\n  int x;\n  public int P { get; set; }\n  static C operator +(C a, C b) { return a; }\n}\n"
+    kinds = [(row.metadata["name"], row.metadata["kind"]) for row in code(csharp, 50, "csharp")]
+    assert kinds == [("C", "class"), ("P", "property"), ("operator +", "method")]
+
+
+def test_code_that_does_not_parse_is_cut_at_lines():
+    text = "def f(x):\n    return (x +\n\nclass K\n    def m(self)\n        print 'x'\n\ndef g(:\n    pass\n"
+    rows = code(text, 40)
+    assert [row.text for row in rows] == [
+        "def f(x):\n    return (x +",
+        "class K\n    def m(self)",
+        "print 'x'",
+        "def g(:\n    pass",
+    ]
+
+
 def test_deep_nesting_and_long_lines():
     deep = "".join("    " * i + f"class C{i}:\n" for i in range(300)) + "    " * 300 + "x = 1\n"
     assert code(deep, 200)
@@ -105,9 +190,9 @@ def test_errors(monkeypatch):
         rc.CodeChunker("klingon")
     with pytest.raises(ValueError, match="language"):
         rc.CodeChunker(3)
-    from rapidchunk.chunkers import code as module
+    from rapidchunk.chunkers import grammars
 
-    module._grammar.cache_clear()
+    grammars.grammar.cache_clear()
     monkeypatch.setitem(sys.modules, "tree_sitter_go", None)
     with pytest.raises(ImportError, match=r"rapidchunk\[code\]"):
         rc.CodeChunker("go")

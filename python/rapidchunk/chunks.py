@@ -77,9 +77,10 @@ class Chunk:
     @property
     def metadata(self) -> dict[str, Any]:
         """What the caller gave for the document, and the further columns of this row (heading path, page, ... as the strategy
-        gives them), which win where names are the same."""
+        gives them; numbers as Python's), which win where names are the same."""
         given = self._chunks.document_metadata(int(self._chunks.document[self._row]))
-        return {**given, **{name: column[self._row] for name, column in self._chunks.extra.items()}}
+        own = {name: column[self._row] for name, column in self._chunks.extra.items()}
+        return {**given, **{name: v.item() if isinstance(v, np.generic) else v for name, v in own.items()}}
 
     def __repr__(self) -> str:
         text = self.text

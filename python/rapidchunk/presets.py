@@ -12,6 +12,7 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, _Batch
+from rapidchunk.chunkers.grammars import LANGUAGES
 from rapidchunk.chunks import COLUMNS, Chunks
 
 __all__ = ["KINDS", "DocumentChunker", "for_document", "sized"]
@@ -42,11 +43,7 @@ KINDS: dict[str, _Preset] = {
 _WHOLE = ("docs", "legal", "paper", "book")
 
 _MARKUP = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html"}
-_CODE = {
-    ".py": "python", ".js": "javascript", ".mjs": "javascript", ".jsx": "javascript", ".ts": "typescript", ".java": "java",
-    ".c": "c", ".h": "c", ".cc": "cpp", ".cpp": "cpp", ".hpp": "cpp", ".cs": "csharp", ".go": "go", ".rs": "rust",
-    ".rb": "ruby", ".php": "php", ".sh": "bash",
-}  # fmt: skip
+_CODE = {f".{suffix}": name for name, (_, _, suffixes) in LANGUAGES.items() for suffix in suffixes}
 
 _TURN = re.compile(r"(?m)^(?:\[[^\]\n]{1,40}\] ?)?[A-Z][\w .'-]{0,30}(?: \([^)\n]{1,30}\))?: \S")
 _CLAUSE = re.compile(r"(?m)^\s{0,8}(?:Article \d|§ ?\d|Section \d|\d{1,2}\.\d{1,2}\.? \S|\([a-z]\) )")

@@ -36,7 +36,7 @@ SUFFIXES: dict[str, str] = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
-    **{f".{suffix}": "code" for _, _, suffixes in chunkers.code.LANGUAGES.values() for suffix in suffixes},
+    **{f".{suffix}": "code" for _, _, suffixes in chunkers.grammars.LANGUAGES.values() for suffix in suffixes},
 }
 #: Suffixes of files of which only the content says what they are.
 BY_CONTENT = frozenset({".txt", ".text", ".json", ".yaml", ".yml"})
@@ -74,7 +74,7 @@ def choose(file: str, text: str) -> tuple[str, dict[str, Any]]:
     from rapidchunk.presets import KINDS, _guess
 
     suffix = PurePath(file).suffix.lower()
-    for language, (package, _, suffixes) in chunkers.code.LANGUAGES.items():
+    for language, (package, _, suffixes) in chunkers.grammars.LANGUAGES.items():
         if suffix[1:] in suffixes:
             there = all(importlib.util.find_spec(name) for name in ("tree_sitter", package))
             return ("code", {"language": language}) if there else ("recursive", {})

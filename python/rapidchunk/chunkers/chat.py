@@ -146,8 +146,8 @@ class ChatChunker(SectionChunker):
             return None
         return found if isinstance(found, list) else [found]
 
-    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
-        return first.context if continued else ()
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+        return first.context if into else ()
 
     def _group(
         self, section: list[int], of: list[int], tokens: list[int], sections: list[Section]

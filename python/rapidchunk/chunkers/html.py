@@ -127,8 +127,8 @@ class HtmlChunker(SectionChunker):
     def _section(self, start: int, end: int, titles: tuple[str, ...]) -> Section:
         return Section(start, end, titles, (), heading_prefixes(titles) if self.prepend_headings else ())
 
-    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
-        if continued or not (first.bare or first.rows):
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+        if into or not (first.bare or first.rows):
             return first.context
         return heading_prefixes(first.headings[: -1 if first.bare else None]) if self.prepend_headings else ()
 

@@ -67,10 +67,8 @@ class OutlineChunker(SectionChunker):
         close(len(document))
         return document, sections
 
-    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
-        return (
-            heading_prefixes(first.headings[:-1]) if first.bare and not continued and first.context else first.context
-        )
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+        return heading_prefixes(first.headings[:-1]) if first.bare and not into and first.context else first.context
 
 
 class BookChunker(OutlineChunker):

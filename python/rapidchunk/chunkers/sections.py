@@ -92,9 +92,9 @@ class SectionChunker(Chunker):
         """The strategy's further columns of chunks that begin in section `first` and end in `last`."""
         return {}
 
-    def _prefixes(self, first: Section, main: Section, last: Section, continued: bool) -> tuple[str, ...]:
-        """What may go before a chunk's text, best first. `main` is the first section that is not bare; `continued`: the
-        chunk begins after the start of its section."""
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+        """What may go before a chunk's text, best first. `main` is the first section that is not bare; the chunk begins `into`
+        bytes after the start of the text of `first`."""
         return main.context if main is last or main.context == last.context else ()
 
     def _plan(self, batch: _Batch) -> tuple[list[str], Callable[[int, int], Chunks]]:
@@ -158,7 +158,8 @@ class SectionChunker(Chunker):
         further = self._columns(chunks, sections, first, last)
         begins = np.full(len(sections), np.iinfo(np.int64).max)  # where a section's text begins, white space left out
         np.minimum.at(begins, piece_section, pieces[:, 0])
-        context = self._contexts(chunks, sections, zip(first, main, last), (joined[:, 0] > begins[first]).tolist())
+        into = (joined[:, 0] - begins[first]).tolist()
+        context = self._contexts(chunks, sections, zip(first, main, last), into)
         return chunks.replace(headings=headings, **further, context=context)
 
     def _levels(self) -> list[Any]:
@@ -307,12 +308,12 @@ class SectionChunker(Chunker):
         return groups
 
     def _contexts(
-        self, chunks: Chunks, sections: list[Section], runs: Iterable[tuple[int, int, int]], continued: list[bool]
+        self, chunks: Chunks, sections: list[Section], runs: Iterable[tuple[int, int, int]], into: list[int]
     ) -> list[str | None]:
         contexts: list[str | None] = [None] * len(chunks)
         left: dict[int, tuple[str, ...]] = {}
         for row, (first, main, last) in enumerate(runs):
-            prefixes = self._prefixes(sections[first], sections[main], sections[last], continued[row])
+            prefixes = self._prefixes(sections[first], sections[main], sections[last], into[row])
             if prefixes:
                 left[row] = prefixes
         while left:
