@@ -339,20 +339,36 @@ class Scanner {
     line_ = next_;
     end_ = end;
     next_ = next;
-    if (depth_ == 0 && line_ < end_) {  // most lines, by one look at their first character
-      const char c = text_[line_];
-      const bool goes_on = leaf_ == Leaf::paragraph ? !kStarts.special[static_cast<unsigned char>(c)]
-                                                    : leaf_ == Leaf::fence && !is_space(c) && c != fence_char_;
-      if (goes_on) {
-        if (leaf_ == Leaf::paragraph) add_line(line_);
-        leaf_end_ = next_;
-        return;
-      }
-    }
+    if (depth_ == 0 && needs_no_scan()) return;
     at_ = first_ = line_;
     column_ = first_column_ = 0;
     find_first();
     scan();
+  }
+
+  // Most lines outside of containers are dealt with by a look at their first character.
+  bool needs_no_scan() {
+    switch (leaf_) {
+      case Leaf::fence: {
+        int64_t p = line_;
+        while (p < end_ && is_space(text_[p])) ++p;
+        if (p == end_) return true;
+        if (text_[p] == fence_char_) return false;
+        break;
+      }
+      case Leaf::paragraph:
+        if (line_ == end_) {
+          close_leaf();
+          return true;
+        }
+        if (kStarts.special[static_cast<unsigned char>(text_[line_])]) return false;
+        add_line(line_);
+        break;
+      case Leaf::none: return line_ == end_;
+      default: return false;
+    }
+    leaf_end_ = next_;
+    return true;
   }
 
   // The first character that is no space, its column, and from these the indentation.
