@@ -39,6 +39,12 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"rapidchunk {__version__}\n"
 
 
+@pytest.mark.parametrize("command", ["", "index", "search", "chunk", "view", "tune", "models"])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: rapidchunk {command}".rstrip())
+
+
 def test_chunk_as_jsonl(text_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--format", "jsonl", "--tokenizer", "words", "--max-tokens", "6", "--strategy", "sentence"]
     assert main(["chunk", str(text_file), *options]) == 0

@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
         action="append",
         metavar="NAME=A,B,...",
         help="values to try, of strategy, encoder or any option of the strategies; again for further names "
-        f"(default: {' '.join(GRID)} encoder=static)",
+        f"(default: {' '.join(GRID)} encoder=static)".replace("%", "%%"),
     )
     parser.add_argument("-o", "--output", default="tune", metavar="FOLDER", help="for reports and state (tune)")
     cost = parser.add_mutually_exclusive_group()
