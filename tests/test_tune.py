@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import numpy as np
 import pytest
 from rapidchunk.cli import main
-from rapidchunk.evaluate import Candidate, expand_grid, locate, paired_difference, report, sweep
+from rapidchunk.evaluate import Candidate, expand_grid, locate, paired_difference, report, report_page, sweep
 
 TOPICS = ["mill", "bridge", "harbour", "library", "orchard", "quarry", "lighthouse", "tannery", "chapel", "brewery"]
 DOCUMENTS = [
@@ -222,9 +222,11 @@ def test_tables_and_page_say_what_was_measured(result):
         assert float(row["recall_low"]) <= float(row["recall"]) <= float(row["recall_high"])
     advice = report.advice(result)
     assert result.recommended.candidate.name in advice[0]
-    page = report.page(result, DOCUMENTS, title="<script>alert(1)</script>")
+    documents = {f"<b>{number}": text for number, text in enumerate(DOCUMENTS)}
+    page = report_page.page(result, documents, title="<script>alert(1)</script>")
+    assert "<b>" not in page
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
-    assert page.count("<circle") == 8 and page.count("<tr") > 8
+    assert page.count("<title>") == 1 + 8 and page.count("<tr") > 8
     assert re.search(r"default-src 'none'", page)
 
 

@@ -62,6 +62,7 @@ def add_parser(commands: Any) -> None:
 
 def tune(given: argparse.Namespace) -> int:
     from rapidchunk.evaluate import expand_grid, read_questions, report, sweep
+    from rapidchunk.evaluate.report_page import page
 
     grid = _grid(given.grid or GRID)
     candidates, left_out = expand_grid(grid)
@@ -96,7 +97,7 @@ def tune(given: argparse.Namespace) -> int:
     advice = report.advice(result)
     (folder / "table.md").write_text(table, encoding="utf-8")
     (folder / "table.csv").write_text(report.csv_table(result), encoding="utf-8")
-    (folder / "report.html").write_text(report.page(result, list(texts.values())), encoding="utf-8")
+    (folder / "report.html").write_text(page(result, texts), encoding="utf-8")
     if given.plot is not None:
         report.plot(result, given.plot)
     if not given.quiet:
