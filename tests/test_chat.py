@@ -6,12 +6,14 @@ import json
 
 import pytest
 import rapidchunk as rc
+from rapidchunk.chunkers.turns import transcript_turns
 
 
-def turns(text, **options):
-    """(speaker, text) of every turn: one turn a chunk."""
-    chunks = rc.ChatChunker(tokenizer="words", max_gap=0, **options)(text)
-    return [(row.metadata["speaker"], row.text) for row in chunks]
+def turns(text):
+    """(speaker, time, first line) of every turn."""
+    return [
+        (turn.speaker, turn.time, text[start:end].strip().split("\n")[0]) for start, end, turn in transcript_turns(text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,9 @@ def turns(text, **options):
         ("[2024-03-12T10:15:00Z] ada: hi", "ada", "2024-03-12T10:15:00Z"),
         ("[10:00] <ada> hi", "ada", "10:00"),
         ("Dr. van Dyke: hi", "Dr. van Dyke", None),
+        ("[12.03.24, 10:16:01] ~ Bob: hi", "Bob", "12.03.24, 10:16:01"),
+        ("**Ada:** hi", "Ada", None),
+        ("**Ada**: hi", "Ada", None),
         ("花子：こんにちは", "花子", None),
     ],
 )
@@ -44,6 +49,37 @@ def test_a_colon_inside_a_turn_is_text():  # B297: x_speakers
     (row,) = rc.ChatChunker(50, tokenizer="words")(text)
     assert row.metadata["speakers"] == ["Ann", "Ben"]
     assert row.metadata["speaker"] is None
+
+
+def test_names_on_a_line_of_their_own():
+    slack = "Ada Lovelace  10:15 AM\nCan you look?\nUpdate: it works\n\nBob  10:17 AM\nSure.\n"
+    assert turns(slack) == [
+        ("Ada Lovelace", "10:15 AM", "Ada Lovelace  10:15 AM"),
+        ("Bob", "10:17 AM", "Bob  10:17 AM"),
+    ]
+    discord = "Ada — Today at 10:15\nHello\nBob — 03/12/2024 10:17\nHi\n"
+    assert [turn[:2] for turn in turns(discord)] == [("Ada", "10:15"), ("Bob", "03/12/2024 10:17")]
+    # One such line among names with colons is text.
+    assert [turn[0] for turn in turns("Ada: the plan:\nLunch   12:30\nBob: ok\n")] == ["Ada", "Bob"]
+
+
+def test_events_are_nobodys_turn():
+    irc = "[10:15] <ada> hello\n[10:16] * carol joins\n[10:17] <ada> hi\n"
+    assert [turn[:2] for turn in turns(irc)] == [("ada", "10:15"), (None, "10:16"), ("ada", "10:17")]
+    whatsapp = "12/03/24, 18:00 - Ada: late\n12/03/24, 18:01 - Bob left\n"
+    assert [turn[:2] for turn in turns(whatsapp)] == [("Ada", "12/03/24, 18:00"), (None, "12/03/24, 18:01")]
+    assert [turn[0] for turn in turns("Ada: see\n[10:16] a line of the log\n")] == ["Ada"]
+
+
+def test_subtitles():
+    vtt = "WEBVTT\n\n1\n00:00:01.000 --> 00:00:04.000\nAda: Welcome.\n\n00:00:05.000 --> 00:00:09.000\n<v Bob>Thanks.</v>\n"
+    assert turns(vtt) == [
+        (None, None, "WEBVTT"),
+        ("Ada", "00:00:01.000", "1"),
+        ("Bob", "00:00:05.000", "00:00:05.000 --> 00:00:09.000"),
+    ]
+    srt = "1\n00:00:01,000 --> 00:00:02,000\nno name\n\n2\n00:00:03,000 --> 00:00:04,000\nmore\n"
+    assert [turn[:2] for turn in turns(srt)] == [(None, "00:00:01,000"), (None, "00:00:03,000")]
 
 
 def test_turns_are_whole_and_pieces_of_long_ones_know_their_speaker():
@@ -80,7 +116,7 @@ def test_messages_in_the_openai_shape():
         },
         {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
     ]
-    want = "system: Be kind.\nAda: Hi\n\nassistant: f({})"
+    want = "system: Be kind.\nAda: Hi\nassistant: f({})"
     lines = "\n".join(map(json.dumps, messages))
     for given in (messages, [messages], json.dumps(messages), json.dumps({"messages": messages}), lines):
         chunks = rc.ChatChunker()(given)
@@ -89,6 +125,24 @@ def test_messages_in_the_openai_shape():
         assert chunks.extra["speakers"] == [["system", "Ada", "assistant"]]
     two = rc.ChatChunker()([messages, messages[:1]], ids=["a", "b"])
     assert [row.document for row in two] == ["a", "b"]
+
+
+def test_messages_of_other_programs():
+    def text(value):
+        (row,) = rc.ChatChunker()(json.dumps(value))
+        return row.text
+
+    assert text({"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes"}]}) == (
+        "human: hi\ngpt: yes"
+    )
+    parts = [
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "So."}, {"type": "text", "text": "Wait."}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {"a": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "ok"}]}]},
+        {"role": "assistant", "content": None, "refusal": "No."},
+        {"role": "assistant", "content": None, "function_call": {"name": "g", "arguments": "{}"}},
+    ]
+    assert text(parts) == ('assistant: So.\nWait.\nassistant: f({"a": 1})\nuser: ok\nassistant: No.\nassistant: g({})')
 
 
 def test_bad_input_is_named():

@@ -2,62 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
-import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from rapidchunk.chunkers.base import Chunker, choice, whole_number
-from rapidchunk.chunkers.sections import Section, SectionChunker, words
+from rapidchunk.chunkers.sections import Section, SectionChunker
+from rapidchunk.chunkers.turns import as_messages, message_turns, transcript_turns
 from rapidchunk.chunks import Chunks
 
 __all__ = ["ChatChunker"]
-
-_TIME = (
-    r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4},?[ T])?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,6})?"
-    r"(?:[ \u202f]?[AaPp][Mm]|Z|[+-]\d\d:?\d\d)?"
-)
-_WORD = r"[@#]?\w[\w'’.&/-]{0,30}"
-_TURN = re.compile(
-    rf"^[ \t]*(?:[\[(]?(?P<time>{_TIME})[\])]?[ \t]*[-–—,]?[ \t]*)?"
-    rf"(?:<(?P<nick>{_WORD})>"
-    rf"|(?P<name>{_WORD}(?:[ \t]{_WORD}){{0,4}})(?:[ \t]?[\[(](?P<later>{_TIME})[\])])?(?::(?=\s|\Z)|：))",
-    re.MULTILINE,
-)
-# What begins a line before a colon and is nobody's name.
-_NO_NAMES = words(
-    """
-    note notes nb time date warning error http https ps todo example re subject fwd cc bcc tip info hint
-    caution important update edit summary agenda topic attachment link url source see default usage step
-    result
-    """
-)
-_PARTICLES = words(
-    """
-    de da di del der den van von la le bin ibn al el y of the und
-    """
-)
-_NAMES = ("name", "speaker", "author", "user", "from", "sender", "role")
-_TEXTS = ("content", "text", "message", "body")
-_TIMES = ("time", "timestamp", "created_at", "create_time", "created", "date", "ts")
-
-
-class Turn(NamedTuple):
-    speaker: str | None
-    time: str | None
-    seconds: float | None
-    number: int
 
 
 class ChatChunker(SectionChunker):
     """As many whole turns as `max_tokens` allows; only a turn that is too long by itself is cut, and each of its pieces
     knows the speaker.
 
-    A document is a transcript ("Ada: …", "[10:00] Ada: …", "Ada (10:00): …", "12/03/24, 10:15 - Ada: …", "<ada> …";
-    lines without a speaker go on with the turn), or messages in the OpenAI shape: a list of dicts, or JSON of it (or of
-    an object with "messages"), or one JSON object a line. Spans refer to `Chunks.document_text`: a transcript as it is;
-    messages as lines of "speaker: text".
+    A document is a transcript, or messages in the OpenAI shape: a list of dicts, or JSON of it (or of an object with
+    "messages"), or one JSON object a line. In a transcript a turn begins with "Ada: …", "**Ada:** …", "[10:00] Ada: …",
+    "Ada (10:00): …", "12/03/24, 10:15 - Ada: …" or "<ada> …", with a line "Ada  10:00 AM" or "Ada — 10:00" above it, or with
+    the time of subtitles; other lines go on with it, and events ("[10:16] * carol joins") are nobody's. Spans refer to
+    `Chunks.document_text`: a transcript as it is; messages as lines of "speaker: text".
 
     Further columns of the result, beside those of `SectionChunker`:
         speaker: str, who speaks in all of the chunk, else None; speakers: list of str, in order of their first turn.
@@ -109,9 +73,9 @@ class ChatChunker(SectionChunker):
         messages = self._messages(document)
         if messages is None:
             text = str(document)
-            turns = list(_transcript_turns(text))
+            turns = list(transcript_turns(text))
         else:
-            text, turns = _render(messages)
+            text, turns = message_turns(messages)
         sections: list[Section] = []
         before: float | None = None
         for start, end, turn in turns:
@@ -132,16 +96,11 @@ class ChatChunker(SectionChunker):
         if self.format == "transcript" or (self.format == "auto" and document.lstrip()[:1] not in ("[", "{")):
             return None
         try:
-            found = json.loads(document)
-        except (ValueError, RecursionError) as error:
-            try:
-                found = [json.loads(line) for line in document.splitlines() if line.strip()]
-            except (ValueError, RecursionError):
-                if self.format == "auto":
-                    return None
-                raise ValueError(f"messages must be JSON: {error}") from error
-        if isinstance(found, dict):
-            found = found.get("messages", [found])
+            found = as_messages(document)
+        except ValueError:
+            if self.format == "auto":
+                return None
+            raise
         if self.format == "auto" and not (isinstance(found, list) and all(isinstance(m, dict) for m in found)):
             return None
         return found if isinstance(found, list) else [found]
@@ -194,73 +153,3 @@ class ChatChunker(SectionChunker):
             for column, value in zip(columns.values(), row):
                 column.append(value)
         return columns
-
-
-def _transcript_turns(text: str) -> Iterator[tuple[int, int, Turn]]:
-    start, speaker, time, number = 0, None, None, 0
-    for match in _TURN.finditer(text):
-        name = match["name"]
-        if name is not None and not _is_name(name):
-            continue
-        if match.start() > start and not text[start : match.start()].isspace():
-            yield start, match.start(), Turn(speaker, time, _seconds(time), number)
-            number += 1
-        start, speaker, time = match.start(), match["nick"] or name, match["time"] or match["later"]
-    if start < len(text):
-        yield start, len(text), Turn(speaker, time, _seconds(time), number)
-
-
-def _is_name(name: str) -> bool:
-    words = name.split()
-    if len(words) == 1:
-        return name.casefold() not in _NO_NAMES and not name.isdigit()
-    return all(not word[0].islower() or word in _PARTICLES for word in words)
-
-
-def _render(messages: list[Any]) -> tuple[str, list[tuple[int, int, Turn]]]:
-    parts: list[str] = []
-    turns = []
-    at = 0
-    for number, message in enumerate(messages):
-        if not isinstance(message, Mapping):
-            raise ValueError(f"message {number} must be an object, not {type(message).__name__}")
-        speaker = next((str(message[key]) for key in _NAMES if message.get(key)), None)
-        time = next((str(message[key]) for key in _TIMES if message.get(key) is not None), None)
-        body = _body(message, number)
-        line = f"{speaker}: {body}" if speaker else body
-        parts.append(line)
-        turns.append((at, at + len(line), Turn(speaker, time, _seconds(time), number)))
-        at += len(line) + 1
-    return "\n".join(parts), turns
-
-
-def _body(message: Mapping[str, Any], number: int) -> str:
-    """The text of a message: its content, or its parts' texts; and the calls of tools that it makes."""
-    content = next((message[key] for key in _TEXTS if message.get(key) is not None), None)
-    parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") or "" if isinstance(part, Mapping) else part for part in parts if part is not None]
-    for call in message.get("tool_calls") or ():
-        function = call.get("function", {}) if isinstance(call, Mapping) else {}
-        texts.append(f"{function.get('name')}({function.get('arguments')})")
-    if (content is None and not texts and "content" not in message) or not all(isinstance(t, str) for t in texts):
-        raise ValueError(f"message {number} must have a text (one of the keys {', '.join(_TEXTS)})")
-    return "\n".join(texts)
-
-
-def _seconds(time: str | None) -> float | None:
-    """A time as seconds, for differences: ISO 8601, seconds since 1970, or a time of day (with its date, if ISO)."""
-    if time is None:
-        return None
-    try:
-        return float(time)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.datetime.fromisoformat(time.strip().replace("Z", "+00:00"))
-        return moment.replace(tzinfo=moment.tzinfo or datetime.timezone.utc).timestamp()
-    except ValueError:
-        clock = re.search(r"(\d{1,2}):(\d\d)(?::(\d\d))?(?:[.,]\d+)?[ \u202f]?([AaPp])?", time)
-    if not clock:
-        return None
-    hour = int(clock[1]) % 12 + 12 * (clock[4] in "Pp") if clock[4] else int(clock[1])
-    return hour * 3600.0 + int(clock[2]) * 60 + int(clock[3] or 0)
