@@ -17,6 +17,7 @@ from rapidchunk import _core
 from rapidchunk._wordpiece import default_wordpiece
 from rapidchunk.encoders import StaticEncoder, as_encoder
 from rapidchunk.kernels import cpu, reference
+from rapidchunk.tokenizers import WordPieceTokenizer, as_tokenizer
 from test_pooling import WIDTHS, random_vectors, same_bits
 
 TEXTS = [
@@ -113,10 +114,11 @@ def test_pieces_of_texts_have_the_vectors_of_the_pieces_alone(texts, seed):
 
 
 SPACES = " \n\t\r\x0b\x1c\x85\xa0\u2028\u3000\u200b\u0301"
+DOCUMENTS = st.lists(st.text(st.sampled_from("ab.é中\U00016ff0" + SPACES), max_size=30), min_size=1, max_size=4)
 
 
 @settings(deadline=None, max_examples=150)
-@given(st.lists(st.text(st.sampled_from("ab.é中" + SPACES), max_size=30), min_size=1, max_size=4))
+@given(DOCUMENTS)
 def test_sentences_have_the_same_vectors_inside_their_documents(texts):
     encoder = StaticEncoder()
     batch = _core.Texts(texts)
@@ -124,7 +126,38 @@ def test_sentences_have_the_same_vectors_inside_their_documents(texts):
     document = np.repeat(np.arange(len(texts)), np.diff(offsets))
     data = [text.encode() for text in texts]
     alone = [data[number][start:end].decode() for number, (start, end) in zip(document.tolist(), spans.tolist())]
+    tokens = as_tokenizer("bert").measure(batch, 1, ids=True)
     same_bits(encoder.encode_spans(batch, document, spans), encoder.encode(alone))
+    same_bits(encoder.encode_spans(batch, document, spans, tokens), encoder.encode(alone))
+
+
+@settings(deadline=None, max_examples=150)
+@given(DOCUMENTS, st.integers(0, 2**32 - 1))
+def test_ids_of_the_documents_serve_spans_of_any_kind(texts, seed):
+    r = np.random.default_rng(seed)
+    document = np.sort(r.integers(0, len(texts), 12))
+    cuts = [sorted(r.integers(0, len(texts[number]) + 1, 2).tolist()) for number in document]
+    alone = [texts[number][start:end] for number, (start, end) in zip(document, cuts)]
+    sizes = [[len(texts[number][:at].encode()) for at in pair] for number, pair in zip(document, cuts)]
+    encoder, batch = StaticEncoder(), _core.Texts(texts)
+    tokens = as_tokenizer("bert").measure(batch, 1, ids=True)
+    same_bits(encoder.encode_spans(batch, document, np.array(sizes, np.int64), tokens), encoder.encode(alone))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ids_of_a_long_document(threads):
+    r = np.random.default_rng(8)
+    words = ["the", "naïve", "harbour.", "embeddings", "中文", "e\u0301\u0301", "x" * 150, "a\u200bb", "\n\n", "!?"]
+    text = " ".join(words[i] for i in r.integers(0, len(words), 120_000))  # tokenised in several pieces
+    batch, encoder = _core.Texts(["", text, "one more"]), StaticEncoder()
+    spans, offsets = _core.sentence_spans(batch, None, False)
+    document = np.repeat(np.arange(3), np.diff(offsets))
+    tokens = as_tokenizer("bert").measure(batch, threads, ids=True)
+    found = encoder.encode_spans(batch, document, spans, tokens)
+    same_bits(found, encoder.encode_spans(batch, document, spans))
+    assert len(found) > 10_000
+    with pytest.raises(ValueError, match="tokens must have an index for each text"):
+        encoder.encode_spans(_core.Texts([text]), np.zeros(1, np.int64), spans[:1], tokens)
 
 
 def test_spans_outside_their_texts_are_refused():
@@ -205,6 +238,39 @@ def test_it_is_the_default_and_needs_nothing_else():
     spans = rc.SemanticChunker(max_tokens=64, vectors="mean")(text)
     assert plain.start.tolist() == spans.start.tolist()
     np.testing.assert_allclose(plain.vectors, spans.vectors, atol=1e-6)
+
+
+def test_one_tokenisation_serves_sizes_and_vectors(tmp_path, monkeypatch):
+    """Where chunker and encoder have equal tokenizers, from wherever they were read."""
+    table = np.random.default_rng(4).standard_normal((7, 8)).astype(np.float32)
+    write_safetensors(tmp_path / "model.safetensors", {"embeddings": table})
+    (tmp_path / "tokenizer.json").write_text(tokenizer_json())
+    (tmp_path / "other.json").write_text(tokenizer_json().replace('"lowercase":true', '"lowercase":false'))
+    asked = []
+    measure = WordPieceTokenizer.measure
+
+    def spy(self, texts, threads, ids=False):
+        asked.append(ids)
+        return measure(self, texts, threads, ids)
+
+    monkeypatch.setattr(WordPieceTokenizer, "measure", spy)
+    text = "the mill . The cats ! " * 20
+    for encoder, tokenizer, shared in [
+        ("static", None, True),
+        (tmp_path, tmp_path / "tokenizer.json", True),
+        (tmp_path, tmp_path / "other.json", False),
+        (tmp_path, None, False),
+    ]:
+        chunker = rc.SemanticChunker(encoder, max_tokens=32, tokenizer=tokenizer, vectors="mean")
+        chunks = chunker(text)
+        again = pickle.loads(pickle.dumps(chunker))(text)
+        assert asked == [shared, shared], tokenizer
+        asked.clear()
+        strings = as_encoder(StaticEncoder(encoder).encode)
+        plain = rc.SemanticChunker(strings, 32, tokenizer=tokenizer, vectors="mean")(text)
+        assert chunks.start.tolist() == again.start.tolist() == plain.start.tolist()
+        np.testing.assert_allclose(chunks.vectors, plain.vectors, atol=1e-6)
+        asked.clear()
 
 
 def test_options_of_as_encoder():

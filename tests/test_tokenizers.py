@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 import rapidchunk as rc
+from rapidchunk import _core
 from rapidchunk.tokenizers import (
     ByteLevelTokenizer,
     CountingTokenizer,
@@ -148,6 +149,25 @@ def test_the_maximum_includes_special_tokens():
         rc.TokenChunker(2, 0)
     with pytest.raises(ValueError, match="overlap"):
         rc.TokenChunker(12, 10)
+
+
+def test_a_control_character_joins_words():
+    """Cut out, the pieces have other tokens than inside the document."""
+    pieces = ["wor", "ds", "play", "ing"]
+    texts = _core.Texts(["\x0b".join(pieces)])
+    spans, offsets = np.array([[0, 3], [4, 6], [7, 11], [12, 15]]), np.array([0, 4])
+    own = rc.as_tokenizer("bert")
+    _, _, tokens = _core.split_spans(texts, own.measure(texts, 1), spans, offsets, ["words"], max_tokens=9)
+    assert (tokens + 2).tolist() == own.count(pieces).tolist() == [4, 3, 3, 3]
+
+
+def test_an_added_token_lies_across_words(tmp_path):
+    tokenizer, _ = bert_json(tmp_path)
+    tokenizer.add_tokens(["b c", "-x-y"])
+    for limit in (4, 5, 7):
+        chunks = rc.RecursiveChunker(limit, tokenizer=tokenizer)("ab cd a-x-y q-x-yz " * 40)
+        assert chunks.tokens.tolist() == [own_count(tokenizer, row.text) for row in chunks]
+        assert chunks.tokens.max() <= limit
 
 
 @pytest.mark.parametrize("make", [byte_level, tiktoken_encoding, unigram, lambda: quarter, lambda: "bert"])

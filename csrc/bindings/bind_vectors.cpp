@@ -76,8 +76,12 @@ py::array_t<float> bind_gather_mean(const py::array& table, const std::optional<
 py::array_t<float> bind_static_vectors(const Texts& texts, const py::array& document, const py::array& spans,
                                        const WordPiece& wordpiece, const py::array& table,
                                        const std::optional<py::array>& scale, int32_t skip, bool normalize,
-                                       const Threads& threads) {
+                                       const Threads& threads, const TokenIndexes* tokens) {
   const StaticTable rows = static_table(table, scale, skip);
+  // Token indexes without ids, or with those of another tokenizer, are of no use here.
+  if (tokens && tokens->ids_of != &wordpiece) tokens = nullptr;
+  check(!tokens || static_cast<int64_t>(tokens->documents.size()) == texts.size(), "tokens",
+        "must have an index for each text");
   const auto documents = view<int64_t>(document, "document");
   const auto pairs = view<int64_t>(spans, "spans", 2);
   check(pairs.columns == 2, "spans", "must have two columns");
@@ -94,7 +98,8 @@ py::array_t<float> bind_static_vectors(const Texts& texts, const py::array& docu
   {
     float* data = out.mutable_data();
     py::gil_scoped_release release;
-    static_vectors(texts.views(), documents.data, first, pairs.rows, wordpiece, rows, normalize, data, workers);
+    static_vectors(texts.views(), documents.data, first, pairs.rows, wordpiece, tokens ? &tokens->documents : nullptr,
+                   rows, normalize, data, workers);
   }
   return out;
 }
@@ -106,7 +111,8 @@ void bind_vectors(py::module_& m) {
   m.def("gather_mean", &bind_gather_mean, arg("table"), arg("scale"), arg("ids"), arg("offsets"), arg("skip") = -1,
         arg("normalize") = true, arg("threads") = py::none());
   m.def("static_vectors", &bind_static_vectors, arg("texts"), arg("document"), arg("spans"), arg("wordpiece"),
-        arg("table"), arg("scale"), arg("skip") = -1, arg("normalize") = true, arg("threads") = py::none());
+        arg("table"), arg("scale"), arg("skip") = -1, arg("normalize") = true, arg("threads") = py::none(),
+        arg("tokens") = py::none());
   m.def("pool_spans", &bind_pool_spans, arg("vectors"), arg("start"), arg("end"), arg("offsets") = py::none(),
         arg("normalize") = true, arg("threads") = py::none());
 }

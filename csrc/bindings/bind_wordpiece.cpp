@@ -68,16 +68,17 @@ std::unique_ptr<WordPiece> make(std::vector<std::string> vocab, bool lowercase, 
 void bind_wordpiece(py::module_& m) {
   m.def(
       "wordpiece_indexes",
-      [](const Texts& texts, const std::shared_ptr<WordPiece>& wordpiece, int threads) {
+      [](const Texts& texts, const std::shared_ptr<WordPiece>& wordpiece, int threads, bool ids) {
         auto out = std::make_unique<TokenIndexes>();
         out->counter = [wordpiece](std::string_view text) {
           return wordpiece->count(text.data(), static_cast<int64_t>(text.size()));
         };
+        if (ids) out->ids_of = wordpiece.get();
         py::gil_scoped_release release;
-        out->documents = wordpiece_indexes(texts.views(), *wordpiece, threads);
+        out->documents = wordpiece_indexes(texts.views(), *wordpiece, ids, threads);
         return out;
       },
-      py::arg("texts"), py::arg("wordpiece"), py::arg("threads") = 1);
+      py::arg("texts"), py::arg("wordpiece"), py::arg("threads") = 1, py::arg("ids") = false);
 
   py::class_<WordPiece, std::shared_ptr<WordPiece>>(m, "WordPiece")
       .def(py::init(&make), py::arg("vocab"), py::kw_only(), py::arg("lowercase") = true,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tokens/token_index.h"
+#include "tokens/wordpiece.h"
 
 namespace rc {
 
@@ -53,7 +54,8 @@ class Texts {
 struct TokenIndexes {
   std::vector<TokenIndex> documents;
   TokenIndex::Counter counter;
-  bool python_counter = false;  // the counter takes the GIL: threads would only wait for each other
+  bool python_counter = false;        // the counter takes the GIL: threads would only wait for each other
+  const WordPiece* ids_of = nullptr;  // whose ids the documents know; the counter keeps it alive
 };
 
 // A counter that calls a Python function str -> int.

@@ -9,6 +9,8 @@
 namespace rc {
 namespace {
 
+constexpr int64_t kRankBytes = 512;
+
 // Bits set in a word, without the call that __builtin_popcountll is on a baseline x86-64.
 inline int64_t ones(uint64_t word) {
   word -= word >> 1 & 0x5555555555555555ull;
@@ -125,6 +127,18 @@ int64_t TokenIndex::extras(int64_t start, int64_t end) const {
   return std::lower_bound(extra_.begin(), extra_.end(), end) - std::lower_bound(extra_.begin(), extra_.end(), start);
 }
 
+void TokenIndex::set_ids(std::vector<int32_t> ids) {
+  ids_ = std::move(ids);
+  ranks_.assign(1, 0);
+  for (int64_t at = 0; at + kRankBytes <= bytes_; at += kRankBytes)
+    ranks_.push_back(ranks_.back() + count_bits(tokens_, at, at + kRankBytes));
+}
+
+int64_t TokenIndex::rank(int64_t at) const {
+  const int64_t block = at / kRankBytes;
+  return ranks_[block] + count_bits(tokens_, block * kRankBytes, at) + extras(0, at);
+}
+
 int64_t TokenIndex::starts(int64_t start, int64_t end) const {
   return count_bits(tokens_, start, end) + extras(start, end);
 }
@@ -166,15 +180,18 @@ int64_t TokenIndex::first_word(int64_t low, int64_t high) const {
   return at <= high && at < bytes_ ? at : -1;
 }
 
+bool TokenIndex::stands_alone(std::string_view text, int64_t start, int64_t end) const {
+  if (additivity_ != Additivity::words) return false;
+  // White space beyond ASCII's may be a control character to the tokenizer, which joins what is on its two sides.
+  return is_word(start) && (end == bytes_ || is_word(end) || is_blank(text[end]));
+}
+
 int64_t TokenIndex::count(std::string_view text, int64_t start, int64_t end, const Counter& counter) const {
   if (start >= end) return 0;
   const auto alone = [&](int64_t a, int64_t b) { return a < b ? counter(text.substr(a, b - a)) : 0; };
   switch (additivity_) {
     case Additivity::always: return size(skip_space(text.data(), start, end), end);  // white space is no token
-    case Additivity::words: {
-      const bool ends_word = end == bytes_ || is_word(end) || is_space(decode(text.data(), bytes_, end).value);
-      return is_word(start) && ends_word ? size(start, end) : alone(start, end);
-    }
+    case Additivity::words: return stands_alone(text, start, end) ? size(start, end) : alone(start, end);
     case Additivity::spaces: {
       // Only the ends of a piece can differ: from the first to the last safe cut the document's own tokens stand.
       constexpr int64_t NEAR = 256;

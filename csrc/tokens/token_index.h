@@ -31,6 +31,8 @@ class TokenIndex {
   void join(const TokenIndex& part, int64_t begin);
   // Word starts by white space, for tokenizers that do not tell their words.
   void add_words_by_space(std::string_view text);
+  // The ids of all tokens, in order, once all are added: an encoder need not tokenise again.
+  void set_ids(std::vector<int32_t> ids);
 
   // Tokens that start in [start, end).
   int64_t starts(int64_t start, int64_t end) const;
@@ -47,6 +49,14 @@ class TokenIndex {
   int64_t last_word(int64_t low, int64_t high) const;
   int64_t first_word(int64_t low, int64_t high) const;
 
+  // The tokens that start before `at`, where the ids are known: ids()[rank(start)] to ids()[rank(end)] are of [start,
+  // end).
+  bool has_ids() const { return !ranks_.empty(); }
+  const int32_t* ids() const { return ids_.data(); }
+  int64_t rank(int64_t at) const;
+
+  // Whether [start, end) tokenised alone has the document's tokens, as far as that can be told without tokenising.
+  bool stands_alone(std::string_view text, int64_t start, int64_t end) const;
   // The number of tokens of text[start, end) tokenised alone (special tokens not counted).
   int64_t count(std::string_view text, int64_t start, int64_t end, const Counter& counter) const;
 
@@ -62,6 +72,8 @@ class TokenIndex {
   Additivity additivity_ = Additivity::always;
   std::vector<uint64_t> tokens_, words_;
   std::vector<int64_t> extra_;
+  std::vector<int32_t> ids_;
+  std::vector<int64_t> ranks_;  // for every kRankBytes bytes: the tokens before them
 
   friend TokenIndex word_index(std::string_view text);
 };

@@ -10,6 +10,7 @@
 #include "tokens/unicode_tables.h"
 #include "tokens/wordpiece_scan.h"
 #include "tokens/wordpiece_trie.h"
+#include "tokens/words.h"
 
 namespace rc {
 namespace {
@@ -83,10 +84,7 @@ bool plain_ascii(const char* text, int64_t size) {
 }
 
 // Text may be cut before text[at], at > 0: what is before it is ASCII white space.
-bool is_cut(const char* text, int64_t at) {
-  const char c = text[at - 1];
-  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
+bool is_cut(const char* text, int64_t at) { return is_blank(text[at - 1]); }
 
 // White space and word characters beside a match of an added token.
 uint8_t flags_before(const char* text, int64_t end, int64_t* start) {
@@ -758,6 +756,7 @@ void WordPiece::count(const char* const* texts, const int64_t* sizes, int64_t n,
 }
 
 bool WordPiece::splittable() const { return model_->splittable; }
+bool WordPiece::matches_added() const { return model_->raw.active || model_->normalized.active; }
 int64_t WordPiece::vocab_size() const { return model_->vocab_size; }
 int32_t WordPiece::unk_id() const { return model_->unk; }
 const std::vector<std::string>& WordPiece::vocabulary() const { return model_->vocabulary; }

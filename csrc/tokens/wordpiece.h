@@ -59,6 +59,8 @@ class WordPiece {
 
   // Whether a text may be cut behind white space without changing a token (not so with some added tokens).
   bool splittable() const;
+  // Whether added tokens are looked for in the text, which then need not respect words.
+  bool matches_added() const;
   int64_t vocab_size() const;  // with added tokens
   int32_t unk_id() const;
   int32_t token_to_id(const std::string& token) const;  // -1: not in the vocabulary

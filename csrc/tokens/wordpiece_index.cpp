@@ -1,5 +1,7 @@
 #include "tokens/wordpiece_index.h"
 
+#include <utility>
+
 #include "core/parallel.h"
 #include "core/utf8.h"
 
@@ -29,7 +31,8 @@ void cut_document(std::string_view text, int64_t document, std::vector<Piece>& p
 }  // namespace
 
 std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece,
-                                          int threads) {
+                                          bool keep_ids, int threads) {
+  const Additivity additivity = wordpiece.matches_added() ? Additivity::never : Additivity::words;
   std::vector<Piece> pieces;
   for (size_t d = 0; d < texts.size(); d++) {
     const auto number = static_cast<int64_t>(d);
@@ -39,6 +42,11 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
       pieces.push_back({number, 0, static_cast<int64_t>(texts[d].size())});
   }
   std::vector<TokenIndex> parts(pieces.size());
+  std::vector<std::vector<int32_t>> ids(pieces.size());  // of pieces of long documents
+  std::vector<int32_t> joined;                           // of the long document whose pieces are being joined
+  const auto is_whole = [&](const Piece& piece) {
+    return piece.begin == 0 && piece.end == static_cast<int64_t>(texts[piece.document].size());
+  };
   const auto n = static_cast<int64_t>(pieces.size());
   parallel_for(n, threads, 8, [&](int64_t p) {
     const Piece& piece = pieces[p];
@@ -47,11 +55,15 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
     wordpiece.encode(texts[piece.document].data() + piece.begin, piece.end - piece.begin, columns);
     // The part's bits start at the word that holds the piece's first byte, so that joining is a matter of words.
     const int64_t shift = piece.begin & 63;
-    TokenIndex part(piece.end - piece.begin + shift, Additivity::words);
+    TokenIndex part(piece.end - piece.begin + shift, additivity);
     for (int64_t t = 0; t < columns.size; t++) {
       const int64_t at = columns.starts[t] + shift;
       part.add_token(at);
       if (!columns.continues[t]) part.add_word(at);
+    }
+    if (keep_ids) {
+      ids[p].assign(columns.ids.data(), columns.ids.data() + columns.size);
+      if (is_whole(piece)) part.set_ids(std::move(ids[p]));
     }
     parts[p] = std::move(part);
   });
@@ -59,14 +71,18 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
   for (int64_t p = 0; p < n; p++) {
     const Piece& piece = pieces[p];
     TokenIndex& index = indexes[piece.document];
-    const int64_t size = static_cast<int64_t>(texts[piece.document].size());
-    if (piece.begin == 0 && piece.end == size) {
+    if (is_whole(piece)) {
       index = std::move(parts[p]);
       continue;
     }
-    if (piece.begin == 0) index = TokenIndex(size, Additivity::words);
+    const int64_t size = static_cast<int64_t>(texts[piece.document].size());
+    if (piece.begin == 0) index = TokenIndex(size, additivity);
     index.join(parts[p], piece.begin & ~int64_t{63});
     parts[p] = TokenIndex();
+    if (!keep_ids) continue;
+    joined.insert(joined.end(), ids[p].begin(), ids[p].end());
+    ids[p] = {};
+    if (piece.end == size) index.set_ids(std::exchange(joined, {}));
   }
   return indexes;
 }

@@ -10,8 +10,8 @@
 namespace rc {
 
 // The indexes of many documents. Long documents are cut at white space, and their pieces worked on in parallel; the
-// result does not depend on `threads`.
+// result does not depend on `threads`. `keep_ids`: the indexes know their tokens' ids, too.
 std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece,
-                                          int threads);
+                                          bool keep_ids, int threads);
 
 }  // namespace rc

@@ -6,6 +6,9 @@
 
 namespace rc {
 
+// White space that parts words whatever the tokenizer. (Others take the rest of ASCII's for control characters.)
+inline bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
 // clang-format off
 RC_DECLARE_SIMD(
   // For 64 bytes of ASCII: bit i is set if byte i is white space. False if a byte is not ASCII.

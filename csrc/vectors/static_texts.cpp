@@ -6,15 +6,14 @@
 #include "core/check.h"
 #include "core/first_bad.h"
 #include "core/parallel.h"
+#include "tokens/words.h"
 
 namespace rc {
 namespace {
 
-bool blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
 // Whether WordPiece gives two neighbours the same tokens together as alone: it starts afresh behind such white space.
 bool parted(std::string_view text, const Span& a, const Span& b) {
-  return a.end < b.start && blank(text[a.end]) && blank(text[b.start - 1]);
+  return a.end < b.start && is_blank(text[a.end]) && is_blank(text[b.start - 1]);
 }
 
 // Appends the ids of spans [s, e), tokenised together; bounds[i] is where those of span s + i end. (The tokenizer is
@@ -32,10 +31,19 @@ void encode_together(std::string_view text, const Span* spans, int64_t n, const 
   columns.size = kept;
 }
 
+// Appends the ids that the document's index knows.
+void copy_ids(const TokenIndex& tokens, const Span& span, TokenColumns& columns) {
+  const int64_t first = tokens.rank(span.start), n = tokens.rank(span.end) - first;
+  columns.ids.reserve(columns.size + n);
+  std::copy_n(tokens.ids() + first, n, columns.ids.data() + columns.size);
+  columns.size += n;
+}
+
 }  // namespace
 
 void static_vectors(const std::vector<std::string_view>& texts, const int64_t* document, const Span* spans, int64_t n,
-                    const WordPiece& wordpiece, const StaticTable& table, bool normalize, float* out, int threads) {
+                    const WordPiece& wordpiece, const std::vector<TokenIndex>* tokens, const StaticTable& table,
+                    bool normalize, float* out, int threads) {
   check(wordpiece.vocab_size() <= table.tokens, "table", "must have a row for each token of the vocabulary");
   // Enough sentences that a thread is worth its start, few enough that their ids stay in the first cache.
   constexpr int64_t kStrip = 64;
@@ -50,6 +58,11 @@ void static_vectors(const std::vector<std::string_view>& texts, const int64_t* d
     for (int64_t s = first, e; s < last; s = e) {
       const std::string_view text = texts[document[s]];
       e = s + 1;
+      if (tokens && (*tokens)[document[s]].stands_alone(text, spans[s].start, spans[s].end)) {
+        copy_ids((*tokens)[document[s]], spans[s], columns);
+        offsets[e - first] = columns.size;
+        continue;
+      }
       while (splittable && e < last && document[e] == document[s] && parted(text, spans[e - 1], spans[e])) e++;
       encode_together(text, spans + s, e - s, wordpiece, columns, offsets + (s - first + 1));
     }

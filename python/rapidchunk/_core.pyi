@@ -41,7 +41,7 @@ class TokenIndexes:
     def __len__(self) -> int: ...
 
 def word_indexes(texts: Texts, threads: int = 1) -> TokenIndexes: ...
-def wordpiece_indexes(texts: Texts, wordpiece: Any, threads: int = 1) -> TokenIndexes: ...
+def wordpiece_indexes(texts: Texts, wordpiece: WordPiece, threads: int = 1, ids: bool = False) -> TokenIndexes: ...
 def byte_level_indexes(
     texts: Texts,
     ids: NDArray[np.int32],
@@ -152,6 +152,7 @@ def static_vectors(
     skip: int = -1,
     normalize: bool = True,
     threads: int | None = None,
+    tokens: TokenIndexes | None = None,
 ) -> NDArray[np.float32]: ...
 
 # similarity

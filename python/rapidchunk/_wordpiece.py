@@ -7,10 +7,13 @@ else a file names (another normalizer, an option unknown here, ids with gaps, ..
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 from importlib.resources import files
 from typing import Any
+from weakref import WeakValueDictionary
 
 from rapidchunk import _core
 
@@ -18,8 +21,10 @@ _NORMALIZER = {"type", "clean_text", "handle_chinese_chars", "strip_accents", "l
 _MODEL = {"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}
 _ADDED = {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_SHARED: WeakValueDictionary[bytes, _core.WordPiece] = WeakValueDictionary()
 
 
+@functools.cache
 def default_wordpiece() -> _core.WordPiece:
     """BERT's uncased vocabulary (30,522 tokens), shipped with the package."""
     text = files("rapidchunk").joinpath("data/bert-base-uncased-vocab.txt").read_text(encoding="utf-8")
@@ -52,9 +57,16 @@ def load_wordpiece(
     return _from_json(source, encode_special) if isinstance(source, dict) else None
 
 
+def shared_wordpiece(wordpiece: _core.WordPiece) -> _core.WordPiece:
+    """The first of all equal tokenizers in this process. A chunker and its encoder, which may each have read a file, see by
+    it that one tokenisation serves both."""
+    key = hashlib.sha256(json.dumps([wordpiece.vocab, wordpiece.options]).encode()).digest()
+    return _SHARED.setdefault(key, wordpiece)
+
+
 def _build(vocab: list[str], options: dict[str, Any]) -> _core.WordPiece | None:
     try:
-        return _core.WordPiece(vocab, **options)
+        return shared_wordpiece(_core.WordPiece(vocab, **options))
     except (ValueError, UnicodeEncodeError):  # a repeated token, no unknown token, a lone surrogate, ...
         return None
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk._surrogates import without_surrogates
+from rapidchunk._wordpiece import default_wordpiece, load_wordpiece, shared_wordpiece
 
 __all__ = ["Tokenizer", "as_tokenizer"]
 
@@ -72,8 +73,13 @@ class WordPieceTokenizer:
         self.special_tokens = special_tokens
         self.name = name
 
-    def measure(self, texts: _core.Texts, threads: int) -> Measure:
-        return _core.wordpiece_indexes(texts, self.wordpiece, threads)
+    def __reduce__(self) -> Any:
+        return _wordpiece_tokenizer, (self.wordpiece, self.special_tokens, self.name)
+
+    def measure(self, texts: _core.Texts, threads: int, ids: bool = False) -> Measure:
+        """See `Tokenizer.measure`. With `ids` the result knows the tokens' ids, too: for a `StaticEncoder` whose `wordpiece`
+        is this one's."""
+        return _core.wordpiece_indexes(texts, self.wordpiece, threads, ids)
 
     def count(self, texts: Sequence[str]) -> np.ndarray:
         utf8 = [without_surrogates(text).encode() for text in texts]
@@ -81,6 +87,10 @@ class WordPieceTokenizer:
 
     def __repr__(self) -> str:
         return f"<WordPiece {self.name}, {self.wordpiece.vocab_size} tokens>"
+
+
+def _wordpiece_tokenizer(wordpiece: _core.WordPiece, special_tokens: int, name: str) -> WordPieceTokenizer:
+    return WordPieceTokenizer(shared_wordpiece(wordpiece), special_tokens, name)
 
 
 class ByteLevelTokenizer:
@@ -283,14 +293,10 @@ def _byte_positions(text: str, positions: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _default_wordpiece() -> WordPieceTokenizer:
-    from rapidchunk._wordpiece import default_wordpiece
-
     return WordPieceTokenizer(default_wordpiece(), 2, "bert")
 
 
 def _from_hugging_face(tokenizer: Any, name: str) -> Tokenizer:
-    from rapidchunk._wordpiece import load_wordpiece
-
     definition = json.loads(tokenizer.to_str())
     special = tokenizer.num_special_tokens_to_add(False)
     kind = (definition.get("model") or {}).get("type")
@@ -363,8 +369,6 @@ def _from_file(path: Path) -> Tokenizer:
             f'tokenizer must be "bert", "words", "chars", "bytes" or an existing file; {str(path)!r} is not'
         )
     if path.suffix == ".txt":
-        from rapidchunk._wordpiece import load_wordpiece
-
         wordpiece = load_wordpiece(path)
         if wordpiece is None:
             raise ValueError(f"tokenizer: {str(path)!r} is not a WordPiece vocabulary")

@@ -12,6 +12,7 @@ from rapidchunk.chunkers.sentence import sentence_level
 from rapidchunk.chunks import Chunks
 from rapidchunk.kernels import run, to_host
 from rapidchunk.sentences import Splitter, byte_spans, code_points, sentence_rules
+from rapidchunk.tokenizers import WordPieceTokenizer
 from rapidchunk.vectors import METHODS, SentenceVectors, mean, require_tokens
 
 __all__ = ["Explanation", "SemanticChunker"]
@@ -133,6 +134,11 @@ class SemanticChunker(Chunker):
         self.encoder = as_encoder(EMBEDDED if encoder is None else encoder, **options)
         if self.vectors == "late":
             require_tokens(self.encoder)
+        # One tokenisation serves sizes and vectors where the tokenizer is the encoder's own.
+        same = isinstance(self.tokenizer, WordPieceTokenizer) and (
+            getattr(self.encoder, "wordpiece", None) is self.tokenizer.wordpiece
+        )
+        self._measure_options = {"ids": True} if same else {}
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
         return self._chunks(texts, self._find(texts))
@@ -188,13 +194,13 @@ class SemanticChunker(Chunker):
     def _find(self, texts: _core.Texts) -> _Found:
         """Sentences that fit max_tokens (longer ones in pieces), their vectors, and the cuts between them."""
         whole, whole_offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
-        measure = self.tokenizer.measure(texts, threads())
+        measure = self.tokenizer.measure(texts, threads(), **self._measure_options)
         room = self.max_tokens - self.tokenizer.special_tokens
         spans, offsets, _ = _core.split_spans(
             texts, measure, whole, whole_offsets, ["words"], max_tokens=room, threads=threads()
         )
         report: dict[str, Any] = {}
-        vectors = self._encode(texts, spans, offsets, report)
+        vectors = self._encode(texts, spans, offsets, measure, report)
         first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
         cuts = self._cuts(texts, spans, vectors, first, last, offsets)
         split = len(report.get("split", ())) + len(spans) - len(whole)
@@ -205,11 +211,12 @@ class SemanticChunker(Chunker):
         texts: _core.Texts,
         spans: np.ndarray,
         offsets: np.ndarray,
+        measure: Any,
         report: dict[str, Any],
     ) -> np.ndarray:
         document = np.repeat(np.arange(len(texts)), np.diff(offsets))
         if hasattr(self.encoder, "encode_spans"):  # without strings in between
-            vectors: np.ndarray = self.encoder.encode_spans(texts, document, spans)
+            vectors: np.ndarray = self.encoder.encode_spans(texts, document, spans, measure)
             return vectors
         columns = [*code_points(texts, spans, offsets).T, *spans.T]
         sentences = texts.slices(document, *map(np.ascontiguousarray, columns))

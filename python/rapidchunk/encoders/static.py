@@ -46,6 +46,7 @@ class StaticEncoder:
     Attributes:
         dimension: values of a vector.
         name: what `model` was.
+        wordpiece: the native tokenizer, or None where the table needs another.
 
     Raises:
         ValueError: the folder has no table or no tokenizer, or they do not fit each other.
@@ -61,7 +62,7 @@ class StaticEncoder:
         self._tokenizer: ModelTokenizer | None = None
         self._skip = -1
         if self.name == EMBEDDED and tokenizer is None and not os.path.exists(self.name):
-            self._wordpiece: _core.WordPiece | None = default_wordpiece()
+            self.wordpiece: _core.WordPiece | None = default_wordpiece()
             tensors = read_safetensors(str(files("rapidchunk").joinpath("data/static.safetensors")))
             self._table: NDArray[Any] = tensors["embeddings"]
             self._scale: NDArray[np.float32] | None = tensors["weights"]
@@ -108,7 +109,7 @@ class StaticEncoder:
         own = ModelTokenizer(tokenizer)
         if own.size > len(self._table):
             raise ValueError(f"{path}: the tokenizer has {own.size} tokens, the table {len(self._table)} rows")
-        self._tokenizer, self._wordpiece = own, own.wordpiece
+        self._tokenizer, self.wordpiece = own, own.wordpiece
         config = weights.parent / "config.json"
         if config.is_file() and json.loads(config.read_text("utf-8")).get("model_type") == "model2vec":
             # As model2vec does: unknown tokens are left out.
@@ -135,19 +136,32 @@ class StaticEncoder:
                 progress(begin + len(part), len(given))
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
-    def encode_spans(self, texts: _core.Texts, document: NDArray[np.int64], spans: NDArray[np.int64]) -> Vectors:
+    def encode_spans(
+        self, texts: _core.Texts, document: NDArray[np.int64], spans: NDArray[np.int64], tokens: Any = None
+    ) -> Vectors:
         """Vectors of pieces of texts, without making strings of them.
 
         Args:
             document: int64 [n], numbers of the texts.
             spans: int64 [n, 2], bytes, half open.
+            tokens: what a tokenizer's `measure` found in the texts. Where it has the ids of this encoder's own tokenizer,
+                nothing is tokenised twice; the vectors are the same.
 
         Returns:
             float32 [n, dimension].
         """
-        if self._wordpiece is not None:
+        if self.wordpiece is not None:
+            known = tokens if isinstance(tokens, _core.TokenIndexes) else None
             return _core.static_vectors(
-                texts, document, spans, self._wordpiece, self._table, self._scale, self._skip, self._normalize
+                texts,
+                document,
+                spans,
+                self.wordpiece,
+                self._table,
+                self._scale,
+                self._skip,
+                self._normalize,
+                tokens=known,
             )
         assert self._tokenizer is not None
         starts = _core.code_point_offsets(texts, document, np.ascontiguousarray(spans[:, 0]))
