@@ -78,6 +78,52 @@ def test_a_small_maximum_keeps_what_matters_most():
     assert all(len(row.context.split()) <= 14 for row in rows)
 
 
+def test_an_operation_has_its_context_even_where_it_fills_the_maximum():
+    (whole,) = (row for row in rc.ApiChunker(500, tokenizer="words")(PETS) if row.metadata["name"] == "getPet")
+    first = 5  # words of the first line
+    for overlap in (0, 5):
+        for size in range(whole.tokens, whole.tokens + first + 3):
+            rows = rc.ApiChunker(size, overlap, tokenizer="words")(PETS)
+            got = [row for row in rows if row.metadata["name"] == "getPet"]
+            assert all(row.context.startswith("GET /pets/{id}: Get a pet\n") for row in got)
+            assert all(len(row.context.split()) <= size for row in got)
+        assert [row.text for row in got] == [whole.text]
+
+
+def test_webhooks_paths_and_shapes():
+    api = {
+        "openapi": "3.1.0",
+        "info": {"title": "T"},
+        "paths": {"/a": {"summary": "All of a", "parameters": [{"name": "x", "in": "query", "schema": {}}] * 9}},
+        "webhooks": {
+            "newPet": {
+                "post": {
+                    "deprecated": True,
+                    "requestBody": {
+                        "content": {
+                            kind: {"schema": {"additionalProperties": {"type": ["string", "null"]}}}
+                            for kind in ("application/json", "application/xml")
+                        }
+                    },
+                }
+            }
+        },
+    }
+    info, path, webhook = rc.ApiChunker()(json.dumps(api, indent=2))
+    assert info.text.startswith('{\n  "openapi"') and info.metadata["headings"] == ("info",)
+    assert (path.metadata["kind"], path.metadata["path"], path.metadata["summary"]) == ("path", "/a", "All of a")
+    assert path.context.startswith("/a: All of a\nparameter x (query): any\n")
+    assert [webhook.metadata[name] for name in ("kind", "method", "path", "name")] == [
+        "webhook",
+        "POST",
+        None,
+        "newPet",
+    ]
+    assert webhook.context.startswith(
+        "webhook POST newPet (deprecated)\nrequest application/json, application/xml: {*: string|null}\n\n"
+    )
+
+
 def test_wide_and_deep_schemas_are_cut_short():
     schemas = {
         f"S{i}": {"properties": {f"p{j}": {"$ref": f"#/components/schemas/S{i + 1}"} for j in range(60)}}

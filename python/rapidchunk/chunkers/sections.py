@@ -61,13 +61,14 @@ class SectionChunker(Chunker):
     Args:
         max_tokens, min_tokens, overlap, tokenizer: see `Chunker`. Sections under `min_tokens` are merged, by preference
             with a neighbour that has the same parent. `overlap` is between the pieces of one section.
-        within: the chunker for sections that are too long; its max_tokens may not be larger, and it must count tokens
-            alike. Default: recursive, by the strategy's own separators.
+        within: the chunker for sections that are too long; its max_tokens may not be larger (what it is smaller is room for
+            `context`), and it must count tokens alike. Default: recursive, by the strategy's own separators.
     """
 
     _separators: Sequence[Sequence[str]] = DEFAULT_SEPARATORS
     _repeats_heads = False  # contexts say what headings in the text say too
     _fills = False  # put as many sections as fit into a chunk
+    _keeps_context = False  # cut a section that would leave no room for the shortest of its contexts
 
     def __init__(self, max_tokens: int, min_tokens: int, overlap: int, tokenizer: Any, within: Chunker | None) -> None:
         super().__init__(max_tokens, min_tokens, overlap, tokenizer)
@@ -217,9 +218,6 @@ class SectionChunker(Chunker):
         """Sections, cut where they are too long: byte spans, documents and tokens (without special ones)."""
         special = self.tokenizer.special_tokens
         room = self.max_tokens - special
-        inner = self.within
-        if inner is None and self.overlap:
-            inner = RecursiveChunker(self.max_tokens, self.overlap, self.tokenizer, separators=self._separators)
 
         def split(rows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             cut, bounds, tokens = _core.split_spans(
@@ -234,23 +232,30 @@ class SectionChunker(Chunker):
         row = np.searchsorted(spans[:, 0] + document * step, cut[:, 0] + of * step, side="right") - 1
         many = np.bincount(row, minlength=len(spans)) > 1
         sizes = np.bincount(row, tokens, len(spans)).astype(np.int64)
+        if self._keeps_context:
+            least = np.array([self._least(section) for section in sections], np.int64)
+            heads = [
+                self._heads(row, sections, document, sizes, room // 2) if least[row] else 0
+                for row in range(len(sections))
+            ]
+            many |= (sizes + heads + least > room) & (least > 0)
         reserved = self._reserved(np.flatnonzero(many).tolist(), sections, document, sizes, room // 2)
-        by_inner = np.array([inner is not None and not section.rows for section in sections], bool) & many
+        with_inner = self.within is not None or self.overlap > 0
+        by_inner = np.array([with_inner and not section.rows for section in sections], bool) & many
         by_room = ~by_inner & many & (reserved > 0)
         if not (by_inner | by_room).any():
             return cut, of, tokens
         kept = ~(by_inner | by_room)[row]
         parts = [(cut[kept], of[kept], tokens[kept])]
         again = np.flatnonzero(by_inner)
-        if inner is not None and len(again):
-            points = [
-                _core.code_point_offsets(texts, document[again], np.ascontiguousarray(spans[again, i])) for i in (0, 1)
-            ]
-            columns = [np.ascontiguousarray(spans[again, i]) for i in (0, 1)]
-            found = inner(texts.slices(document[again], *points, *columns))
-            base = spans[again[found.document], 0]
+        for most in np.unique(reserved[again]).tolist():
+            rows = again[reserved[again] == most]
+            columns = [np.ascontiguousarray(spans[rows, i]) for i in (0, 1)]
+            points = [_core.code_point_offsets(texts, document[rows], column) for column in columns]
+            found = self._inner(most)(texts.slices(document[rows], *points, *columns))
+            base = spans[rows[found.document], 0]
             found_spans = np.stack([found.byte_start + base, found.byte_end + base], axis=1)
-            parts.append((found_spans, document[again[found.document]], found.tokens - special))
+            parts.append((found_spans, document[rows[found.document]], found.tokens - special))
         again = np.flatnonzero(by_room)
         rooms = room - reserved[again]
         parts.extend(split(again[rooms == most], int(most)) for most in np.unique(rooms))
@@ -258,24 +263,50 @@ class SectionChunker(Chunker):
         order = np.lexsort((cut[:, 0], of))
         return np.ascontiguousarray(cut[order]), of[order], tokens[order]
 
+    def _inner(self, reserved: int) -> Chunker:
+        """What cuts sections that are too long, where that is not `_separators` alone: `within`, whose limits are its own, or
+        overlapping pieces that leave `reserved` tokens free."""
+        if self.within is not None:
+            return self.within
+        most = max(self.max_tokens - reserved, min(self.max_tokens, 4))
+        overlap = min(self.overlap, most - self.tokenizer.special_tokens - 1)
+        return RecursiveChunker(most, overlap, self.tokenizer, separators=self._separators)
+
     def _reserved(
         self, rows: list[int], sections: list[Section], document: np.ndarray, sizes: np.ndarray, most: int
     ) -> np.ndarray:
         """Tokens to leave free in the pieces of the sections `rows`, which are cut: for the first context that takes at most
         `most`, or the headings that go with the section."""
-        distinct = sorted({text for row in rows for text in sections[row].context})
-        counts = dict(zip(distinct, (self.tokenizer.count(distinct) - self.tokenizer.special_tokens + 1).tolist()))
+        counts = self._sizes({text for row in rows for text in sections[row].context})
         reserved = np.zeros(len(sections), np.int64)
         for row in rows:
-            heads, before = 0, row - 1
-            while before >= 0 and sections[before].bare and document[before] == document[row] and heads <= most:
-                heads += sizes[before]
-                before -= 1
-            heads = heads + 1 if 0 < heads < most else 0
+            heads = self._heads(row, sections, document, sizes, most)
+            heads = heads if heads <= most else 0
             left = most - heads * self._repeats_heads
             context = next((counts[text] for text in sections[row].context if counts[text] <= left), 0)
             reserved[row] = context + heads if self._repeats_heads else max(context, heads)
         return reserved
+
+    def _least(self, section: Section) -> int:
+        """The tokens that a chunk of the section has to leave free for a context."""
+        if not (self._keeps_context and section.context):
+            return 0
+        size = self._sizes({section.context[-1]})[section.context[-1]]
+        return size if 2 * size <= self.max_tokens - self.tokenizer.special_tokens else 0
+
+    @staticmethod
+    def _heads(row: int, sections: list[Section], document: np.ndarray, sizes: np.ndarray, most: int) -> int:
+        """The tokens of the bare sections before a section, which go with it; more than `most` where they are more."""
+        heads, before = 0, row - 1
+        while before >= 0 and sections[before].bare and document[before] == document[row] and heads <= most:
+            heads += int(sizes[before])
+            before -= 1
+        return heads and heads + 1
+
+    def _sizes(self, contexts: set[str]) -> dict[str, int]:
+        """The tokens that contexts take before a text."""
+        distinct = sorted(contexts)
+        return dict(zip(distinct, (self.tokenizer.count(distinct) - self.tokenizer.special_tokens + 1).tolist()))
 
     def _group(
         self, section: list[int], of: list[int], tokens: list[int], sections: list[Section]
@@ -295,7 +326,8 @@ class SectionChunker(Chunker):
                     apart = left != right and sections[right].apart
                     wanted = self._fills or min(size, merged_sizes[-1]) < least
                     if which == "bare":
-                        wanted = sections[left].bare and left != right
+                        together = merged_sizes[-1] + size + self._least(sections[right])
+                        wanted = sections[left].bare and left != right and together <= room
                     elif which == "siblings":
                         wanted = wanted and _siblings(sections[left], sections[right])
                     if wanted and not apart:
