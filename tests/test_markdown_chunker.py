@@ -165,6 +165,54 @@ def test_row_longer_than_the_maximum() -> None:
     assert any("| 2 | 3 |" in c["text"] for c in found)
 
 
+def test_header_is_repeated_though_its_first_row_is_too_long() -> None:
+    text = "| a | b |\n|---|---|\n| " + "w " * 12 + "| 1 |\n| 2 | 3 |\n"
+    found = check_promises(text, MarkdownChunker(16, tokenizer="words"))
+    assert [c["context"].count("| a | b |\n|---|---|") for c in found] == [1] * len(found)
+
+
+def test_wide_delimiter_row_is_short_in_contexts() -> None:
+    # Every dash is a token to BERT: the header as it is would take more than half of a chunk.
+    text = f"| code | qty |\n|{'-' * 60}|{'-' * 20}:|\n" + "".join(f"| r{i} | {i} |\n" for i in range(40))
+    found = check_promises(text, MarkdownChunker(128))
+    assert len(found) > 2
+    for c in found[1:]:
+        assert c["context"] == "| code | qty |\n|---|---:|\n" + c["text"]
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("```py", "```"),
+        ("- ~~~~", "  ~~~~"),
+        ("> 1. ```py", ">    ```"),
+        ("``` ~~~", "```"),
+        ("~~~ ```", "~~~"),
+    ],
+)
+def test_code_in_containers_is_fenced_again(opening: str, closing: str) -> None:
+    indent = closing.rstrip("`~")
+    text = f"{opening}\n" + "".join(f"{indent}line = {i}\n" for i in range(20)) + f"{closing}\n"
+    found = check_promises(text, MarkdownChunker(64, tokenizer="chars"))
+    assert len(found) > 3
+    for c in found:
+        lines = c["context"].split("\n")
+        assert (lines[0], lines[-1]) == (opening, closing)
+
+
+def test_line_breaks_around_fences_are_counted() -> None:
+    text = "```python\nprint('one')\nprint('two')\nprint('three')\n```"
+    for most in range(30, 56):
+        found = check_promises(text, MarkdownChunker(most, tokenizer="chars"))
+        assert all(c["context"].startswith("```python\n") and c["context"].endswith("\n```") for c in found), most
+
+
+@pytest.mark.parametrize("gap", ["", "\n", " \r\n\r\n"])
+def test_byte_order_mark_is_no_chunk_before_the_first_heading(gap: str) -> None:
+    found = check_promises(f"\ufeff{gap}# A\n\na\n", MarkdownChunker(50, tokenizer="words"))
+    assert [(c["text"], c["headings"]) for c in found] == [(f"\ufeff{gap}# A\n\na", ["A"])]
+
+
 def test_heading_path_and_context() -> None:
     text = "# Book\n\nlead\n\n## Part\n\n### Deep\n\n" + " ".join(f"w{i}" for i in range(30)) + "\n\n## Other\n\nx\n"
     found = rows(MarkdownChunker(20, tokenizer="words", prepend_headings=True)(text))

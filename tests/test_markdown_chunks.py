@@ -12,10 +12,11 @@ from rapidchunk.kernels import reference
 
 WORDS = ["Some words here. ", "Two. Three! ", "e\u0301 👍🏽 ", "x = 1", "    y", "## T\n\n", "# U\n", "### V ###\n"]
 TABLE = "| a | b |\n|---|---|\n" + "| one | two |\n" * 4
+WIDE = "| a | b |\n|" + "-" * 9 + "|" + "-" * 30 + ":|\n" + "| one | two |\n" * 4
 CODE = "```py\nx = 1\n\n  y = 2\nz\n```\n"
-documents = st.lists(
-    st.sampled_from(PIECES + EXTENSIONS + WORDS * 3 + [TABLE, CODE, CODE[:-4]] * 2 + BREAKS * 3), max_size=24
-).map("".join)
+ITEM = "- ~~~py\n  x = 1\n  y = 2\n  ~~~\n"
+MANY = [TABLE, WIDE, CODE, CODE[:-4], ITEM, "\ufeff"]
+documents = st.lists(st.sampled_from(PIECES + EXTENSIONS + WORDS * 3 + MANY * 2 + BREAKS * 3), max_size=24).map("".join)
 options = st.fixed_dictionaries(
     {"max_tokens": st.integers(1, 60)},
     optional={
@@ -47,6 +48,8 @@ def limited(chosen):
 @given(documents, st.sampled_from(["chars", "words"]), options)
 @example("# a\n\n" + TABLE, "words", {"max_tokens": 20, "reserve_headings": True})
 @example("# a\n" + CODE, "chars", {"max_tokens": 24, "min_tokens": 9})
+@example("# a\n\n" + WIDE, "chars", {"max_tokens": 60})
+@example("\ufeff\n# a\n" + ITEM, "chars", {"max_tokens": 25})
 def test_native_equals_reference(text, measure, chosen):
     chosen = limited(chosen)
     found = native([text], measure, **chosen)

@@ -28,10 +28,15 @@ class Assembler {
       while (row < rows() && b_.section[row] == s) ++row;
       const int64_t end = s + 1 < sections ? b_.section_start[s + 1] : size();
       const int32_t body_row = begin_row + (s > 0);
-      const bool has_text = body_row < row || (s == 0 && skip_space(text_.data(), 0, end) < end);
+      // A byte order mark alone goes with the first heading.
+      const bool mark = s == 0 && sections > 1 && text_.compare(0, 3, "\xef\xbb\xbf") == 0;
+      const bool has_text = body_row < row || (s == 0 && skip_space(text_.data(), mark ? 3 : 0, end) < end);
       const bool has_child = s + 1 < sections && b_.section_parent[s + 1] == s;
       if (!has_text) {
-        if (s == 0) continue;
+        if (s == 0) {
+          if (mark) pending = 0;
+          continue;
+        }
         if (options_.keep_headings) {
           if (pending < 0) pending = b_.section_start[s];
           if (s + 1 < sections) continue;
@@ -210,23 +215,28 @@ class Assembler {
     const int64_t end = trim_space(text_.data(), begin, b_.end[row]);
     // The header rows, or the fence, and where the rows or lines after it begin.
     const int64_t head = b_.start[row], head_end = b_.text_end[row], body = table ? head_end : next_line(head_end, end);
-    int64_t opening = count(head, trim_space(text_.data(), head, head_end));
-    int64_t closing = table ? 0 : opening;  // a closing fence is no longer than the opening one
+    int64_t opening = count(head, body);
+    int64_t closing = table ? 0 : count(head, fence_end(head, head_end)) + count(head_end, body);
+    // Delimiter rows as wide as the table would often be half of a chunk.
+    const bool shorten = table && opening > budget_ / 4;
+    if (shorten) opening = short_header(head, head_end);
     const bool repeats = opening + closing <= budget_ / 2;
     if (!repeats) opening = closing = 0;
     for (int64_t at = start_at(begin, end, false); at < end;) {
       const bool first = at <= head;
-      const Repeat middle = !repeats || first ? Repeat::nothing : table ? Repeat::table_header : Repeat::fences;
+      const Repeat middle = !repeats || first ? Repeat::nothing
+                            : shorten         ? Repeat::short_table_header
+                            : table           ? Repeat::table_header
+                                              : Repeat::fences;
       const int64_t room = budget_ - (first ? 0 : opening);
       int64_t stop = end;
       if (!fits(at, end, room)) {
         const int64_t least = first ? body : at;  // the first piece has at least one row or line
         stop = last_line(at, end, least, room - closing);
         if (stop < 0) {  // not even one line fits
-          stop = next_line(least, end);
+          stop = first ? body : next_line(at, end);
           const size_t from = out_.size();
           clear_boundaries();
-          if (first) lines_.push_back({body, body});
           pack_range(at, stop, room - closing);
           for (size_t i = from; i < out_.size(); ++i) repeat(out_[i], middle, row);
           at = start_at(stop, end, !table);
@@ -243,6 +253,28 @@ class Assembler {
         repeat(out_.back(), stop == end && closed(row) ? Repeat::opening_fence : Repeat::fences, row);
       at = start_at(stop, end, !table);
     }
+  }
+
+  // Tokens of a table's header row and shortened delimiter row.
+  int64_t short_header(int64_t head, int64_t head_end) const {
+    const int64_t delimiter = next_line(head, head_end);
+    int64_t bytes = 0, run = 0;
+    for (int64_t p = delimiter; p < head_end; ++p) {
+      run = text_[p] == '-' ? run + 1 : 0;
+      bytes += run <= 3;
+    }
+    return count(head, delimiter) + std::min(count(delimiter, head_end), bytes);
+  }
+
+  // The end of the fence in the line [head, head_end), where marks of containers may be before it.
+  int64_t fence_end(int64_t head, int64_t head_end) const {
+    int64_t p = head, run = 0;
+    for (; p < head_end; ++p) {
+      const char c = text_[p];
+      if (run >= 3 && c != text_[p - 1]) break;
+      run = c != '`' && c != '~' ? 0 : run > 0 && c == text_[p - 1] ? run + 1 : 1;
+    }
+    return p;
   }
 
   void repeat(MarkdownChunk& chunk, Repeat what, int32_t row) const {

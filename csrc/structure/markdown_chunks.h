@@ -25,7 +25,9 @@ struct MarkdownChunkOptions {
   bool defer = false;  // leave text that is too long uncut, for another chunker
 };
 
-enum class Repeat : uint8_t { nothing, table_header, fences, closing_fence, opening_fence };
+// What the context of a piece of a table or of code repeats before and after it. In a short header the delimiter row
+// has no more than three dashes in a row.
+enum class Repeat : uint8_t { nothing, table_header, short_table_header, fences, closing_fence, opening_fence };
 
 struct MarkdownChunk {
   int64_t start, end, tokens;

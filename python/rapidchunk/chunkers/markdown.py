@@ -15,7 +15,7 @@ from rapidchunk.chunks import COLUMNS, Chunks, LazyColumn
 __all__ = ["MarkdownChunker"]
 
 # What the context of a piece repeats (csrc/structure/markdown_chunks.h).
-_NOTHING, _TABLE_HEADER, _FENCES, _CLOSING_FENCE, _OPENING_FENCE = range(5)
+_NOTHING, _TABLE_HEADER, _SHORT_TABLE_HEADER, _FENCES, _CLOSING_FENCE, _OPENING_FENCE = range(6)
 
 
 class MarkdownChunker(Chunker):
@@ -25,7 +25,7 @@ class MarkdownChunker(Chunker):
     CommonMark with pipe tables, front matter, display math and footnotes. A heading in a block quote or list item
     begins no section. A section without text of its own goes with the next one. A table or fenced code block that fits
     is whole; one that does not is cut between rows or lines only, unless a single one is too long, and the context of
-    its pieces repeats the header rows or the fences.
+    its pieces repeats the header rows (of a long delimiter row no more than three dashes a column) or the fences.
 
     Further columns of the result:
         headings: tuple of str, the titles of the sections that hold all of the chunk's text, outermost first.
@@ -175,9 +175,12 @@ class MarkdownChunker(Chunker):
         what = int(found["repeat"][row])
         if what == _TABLE_HEADER:
             return head + "\n", ""
-        indent = head[: len(head) - len(head.lstrip(" \t>"))]
-        marks = head.lstrip(" \t>")
-        fence = marks[: len(marks) - len(marks.lstrip(marks[:1]))]
+        if what == _SHORT_TABLE_HEADER:
+            delimiter = max(head.rfind("\n"), head.rfind("\r")) + 1
+            return head[:delimiter] + re.sub("-{4,}", "---", head[delimiter:]) + "\n", ""
+        marks = re.match("(.*?)(```+|~~~+)", head)
+        assert marks is not None
+        indent, fence = re.sub(r"[^\s>]", " ", marks[1]), marks[2]  # the marker of a list item is not repeated
         opening = "" if what == _CLOSING_FENCE else head + "\n"
         closing = "" if what == _OPENING_FENCE else f"\n{indent}{fence}"
         return opening, closing

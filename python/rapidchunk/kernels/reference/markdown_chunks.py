@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from rapidchunk.kernels.reference.graphemes import is_cluster_boundary
@@ -11,7 +12,7 @@ from rapidchunk.kernels.reference.sentences import sentence_spans
 
 __all__ = ["MarkdownChunk", "markdown_chunks"]
 
-NOTHING, TABLE_HEADER, FENCES, CLOSING_FENCE, OPENING_FENCE = range(5)
+NOTHING, TABLE_HEADER, SHORT_TABLE_HEADER, FENCES, CLOSING_FENCE, OPENING_FENCE = range(6)
 _BREAK_AFTER = (BlockKind.FENCED_CODE, BlockKind.INDENTED_CODE, BlockKind.MATH, BlockKind.FRONT_MATTER, BlockKind.HTML)
 
 
@@ -100,8 +101,11 @@ class _Assembler:
             last = s + 1 == len(starts)
             end = len(self.text) if last else starts[s + 1]
             if s == 0:
-                if rows or self.text[:end].strip():
+                mark = not last and self.text.startswith("\ufeff")  # alone, it goes with the first heading
+                if rows or self.text[mark:end].strip():
                     self.add_section(0, end, begin_row, last_row)
+                elif mark:
+                    pending = 0
             elif len(rows) > 1:
                 begin = start if pending is None else pending
                 if not self.keep_headings:
@@ -231,15 +235,20 @@ class _Assembler:
         end = self.trim(begin, self.b["end"][row])
         head, head_end = self.b["start"][row], self.b["text_end"][row]
         body = head_end if table else self.next_line(head_end, end)
-        opening = self.count(head, self.trim(head, head_end))
-        closing = 0 if table else opening
+        opening = self.count(head, body)
+        closing = 0 if table else self.closing_fence(head, head_end) + self.count(head_end, body)
+        shorten = table and opening > self.budget // 4
+        if shorten:
+            opening = self.short_header(head, head_end)
         repeats = opening + closing <= self.budget // 2
         if not repeats:
             opening = closing = 0
         at = self.start_at(begin, end, False)
         while at < end:
             first = at <= head
-            middle = NOTHING if not repeats or first else TABLE_HEADER if table else FENCES
+            middle = NOTHING
+            if repeats and not first:
+                middle = SHORT_TABLE_HEADER if shorten else TABLE_HEADER if table else FENCES
             room = self.budget - (0 if first else opening)
             stop, least = end, body if first else at
             if self.count(at, end) > room:
@@ -247,9 +256,9 @@ class _Assembler:
                     p for p in self.lines(at, end) if p > least and self.count(at, self.trim(at, p)) <= room - closing
                 ]
                 if not fits or room - closing < 1:
-                    stop = self.next_line(least, end)
+                    stop = body if first else self.next_line(at, end)
                     done = len(self.out)
-                    self.pack(at, stop, [[], [], [body] if first else [], [], []], room - closing)
+                    self.pack(at, stop, [], room - closing)
                     self.out[done:] = [self.repeating(chunk, middle, row) for chunk in self.out[done:]]
                     at = self.start_at(stop, end, not table)
                     continue
@@ -260,6 +269,17 @@ class _Assembler:
                 what = CLOSING_FENCE if first else OPENING_FENCE if stop == end and self.closed(row) else FENCES
             self.out[-1] = self.repeating(self.out[-1], what, row)
             at = self.start_at(stop, end, not table)
+
+    def short_header(self, head: int, head_end: int) -> int:
+        """Tokens of a table's header row and delimiter row, whose runs of dashes are three long at most."""
+        delimiter = self.next_line(head, head_end)
+        short = len(re.sub("-{4,}", "---", self.text[delimiter:head_end]))
+        return self.count(head, delimiter) + min(self.count(delimiter, head_end), short)
+
+    def closing_fence(self, head: int, head_end: int) -> int:
+        fence = re.match(".*?(```+|~~~+)", self.text[head:head_end])
+        assert fence is not None
+        return self.count(head, head + fence.end())
 
     def repeating(self, chunk: MarkdownChunk, what: int, row: int) -> MarkdownChunk:
         if what == NOTHING:
