@@ -86,6 +86,29 @@ void TokenIndex::add_token(int64_t start) {
   word |= bit;
 }
 
+void TokenIndex::add_tokens(const int64_t* starts, const uint8_t* continues, int64_t n, int64_t shift) {
+  // The machine word of the last token stays in registers. (Bits added one by one in memory took 0.1 us more for a
+  // sentence of 25 tokens, a fifth of the whole stage.)
+  int64_t current = 0;
+  uint64_t tokens = tokens_[0], words = words_[0];
+  for (int64_t t = 0; t < n; t++) {
+    const int64_t at = starts[t] + shift, word = at >> 6;
+    if (word != current) {
+      tokens_[current] = tokens;
+      words_[current] = words;
+      current = word;
+      tokens = tokens_[word];
+      words = words_[word];
+    }
+    const uint64_t bit = 1ull << (at & 63);
+    if (tokens & bit) extra_.push_back(at);
+    tokens |= bit;
+    words |= continues[t] ? 0 : bit;
+  }
+  tokens_[current] = tokens;
+  words_[current] = words;
+}
+
 void TokenIndex::join(const TokenIndex& part, int64_t begin) {
   const size_t first = static_cast<size_t>(begin >> 6), n = std::min(part.tokens_.size(), tokens_.size() - first);
   for (size_t i = 0; i < n; i++) {

@@ -27,6 +27,8 @@ class TokenIndex {
   // Building, in order of position. A second token at the same byte is kept as an extra.
   void add_token(int64_t start);
   void add_word(int64_t start) { words_[start >> 6] |= 1ull << (start & 63); }
+  // Many tokens at once, at starts[i] + shift; each begins a word unless it continues one.
+  void add_tokens(const int64_t* starts, const uint8_t* continues, int64_t n, int64_t shift);
   // Takes over the bits of an index of the bytes from `begin` on, a multiple of 64.
   void join(const TokenIndex& part, int64_t begin);
   // Word starts by white space, for tokenizers that do not tell their words.
@@ -49,8 +51,7 @@ class TokenIndex {
   int64_t last_word(int64_t low, int64_t high) const;
   int64_t first_word(int64_t low, int64_t high) const;
 
-  // The tokens that start before `at`, where the ids are known: ids()[rank(start)] to ids()[rank(end)] are of [start,
-  // end).
+  // The tokens that start before `at`, where the ids are known: ids() + rank(start) are those of [start, end).
   bool has_ids() const { return !ranks_.empty(); }
   const int32_t* ids() const { return ids_.data(); }
   int64_t rank(int64_t at) const;

@@ -56,11 +56,7 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
     // The part's bits start at the word that holds the piece's first byte, so that joining is a matter of words.
     const int64_t shift = piece.begin & 63;
     TokenIndex part(piece.end - piece.begin + shift, additivity);
-    for (int64_t t = 0; t < columns.size; t++) {
-      const int64_t at = columns.starts[t] + shift;
-      part.add_token(at);
-      if (!columns.continues[t]) part.add_word(at);
-    }
+    part.add_tokens(columns.starts.data(), columns.continues.data(), columns.size, shift);
     if (keep_ids) {
       ids[p].assign(columns.ids.data(), columns.ids.data() + columns.size);
       if (is_whole(piece)) part.set_ids(std::move(ids[p]));

@@ -33,7 +33,7 @@ void encode_together(std::string_view text, const Span* spans, int64_t n, const 
 
 // Appends the ids that the document's index knows.
 void copy_ids(const TokenIndex& tokens, const Span& span, TokenColumns& columns) {
-  const int64_t first = tokens.rank(span.start), n = tokens.rank(span.end) - first;
+  const int64_t first = tokens.rank(span.start), n = tokens.starts(span.start, span.end);
   columns.ids.reserve(columns.size + n);
   std::copy_n(tokens.ids() + first, n, columns.ids.data() + columns.size);
   columns.size += n;
