@@ -276,3 +276,8 @@ def _(s: Setup) -> Run:
 @case("semantic-minilm", BASELINE, "re.split + sentence-transformers + NumPy", slow=True)
 def _(s: Setup) -> Run:
     return each(lambda text: semantic_chunks(text, s.encode_minilm))
+
+
+@case("semantic-bf16", BASELINE, "re.split + our encoder in bf16 + NumPy", slow=True)
+def _(s: Setup) -> Run:
+    return each(lambda text: semantic_chunks(text, s.encode_bf16))

@@ -3,6 +3,7 @@
     python benchmarks/compare.py                       # all rows, 20 KB documents
     python benchmarks/compare.py token-bert sentences --size 2KB,20KB,1MB --rounds 7 --memory --scaling
     python benchmarks/compare.py memory-100mb threads --json out.json
+    python benchmarks/compare.py --all --json run.json # everything, in 25 minutes
 
 One row runs in one process, its cases interleaved (see harness.py). The rows memory-100mb and threads start a process a
 case. Figures are per CPU second on one thread, except threads, which is by the clock. Only ratios inside one run count.
@@ -11,15 +12,15 @@ case. Figures are per CPU second on one thread, except threads, which is by the 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from datetime import date
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,36 +30,45 @@ environment()
 
 import baseline  # noqa: E402, F401  (registers its cases; after the environment is set)
 import corpus as corpora  # noqa: E402
+import large  # noqa: E402
 import ours  # noqa: E402
 import rivals  # noqa: E402, F401
-from harness import OURS, REGISTRY, Case, NotAvailable, Result, added_memory, measure, reason, scaling  # noqa: E402
-from rows import MEMORY_ROWS, OWN_SIZES, ROWS, advantage, figure, growing, inputs  # noqa: E402
+from harness import OURS, REGISTRY, Case, NotAvailable, Result, added_memory, measure, reason, scaling, skipped  # noqa: E402
+from machine import machine  # noqa: E402
+from rows import MEMORY_ROWS, ROWS, advantage, figure, growing, inputs  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 Table = dict[str, Any]
+SIZE_NAMES = (*corpora.SIZES, "own")
+ALL = (
+    "--size", "2KB,20KB,1MB,own", "--memory", "--scaling", "--rounds", "3", "--target", "0.1", "--budget", "8", "--limit", "15",
+)  # fmt: skip
+"""What --all stands for; options that follow it override these."""
 
 
 def run_row(row: str, size: str, options: argparse.Namespace, corpus: corpora.Corpus) -> Table:
     s = Setup(corpus)
     documents, work = inputs(row, s, size)
-    cases = [c for c in REGISTRY if c.row == row and wanted(c.name, options)]
+    cases = [c for c in REGISTRY if c.row == row and wanted(c, options)]
     if not any(c.row == row and c.kind == OURS for c in REGISTRY):
         cases.insert(0, Case(row, OURS, "rapidchunk", _missing))
     checked = _verify(row, s, documents)
-    slow = any(c.slow for c in cases)
-    rounds = min(options.rounds, 3) if slow else options.rounds
-    measured = measure(cases, s, documents, work, rounds=rounds, target=options.target)
-    for result, run in measured:
-        if run and not result.skipped and not slow:
-            if options.memory:
-                result.added_mib = added_memory(run, documents[: result.documents])
-            if options.scaling:
-                result.scaling = scaling(run, *growing(row, documents))
-    shown = "own" if row in OWN_SIZES else size
-    return table(row, shown, lines_of(row, [result for result, _ in measured]), len(documents), checked)
+    # Encoders fill their batches from several documents.
+    times = 10 if any(c.slow for c in cases) else 1
+    target, budget = options.target * times, options.budget * min(times, 2)
+    measured = measure(cases, s, documents, work, rounds=options.rounds, target=target, budget=budget)
+    for entry, (result, run) in zip(cases, measured, strict=True):
+        if run and options.memory and not entry.slow:
+            result.added_mib = added_memory(run, documents[:1])
+        if run and options.scaling and size == ROWS[row].size:
+            result.scaling = scaling(
+                run, *growing(row, documents, 2_000 if entry.slow else 20_000), fork=not entry.slow
+            )
+    return table(row, size, lines_of(row, [result for result, _ in measured]), len(documents), checked)
 
 
-def wanted(name: str, options: argparse.Namespace) -> bool:
+def wanted(entry: Case, options: argparse.Namespace) -> bool:
+    name = f"{entry.row}: {entry.kind} {entry.name}"
     return not options.only or any(part in name for part in options.only)
 
 
@@ -67,10 +77,13 @@ def _missing(s: Setup) -> Any:
 
 
 def _verify(row: str, s: Setup, documents: Sequence[Any]) -> str:
-    try:
-        return ours.verify(row, s, list(documents[:20]))
-    except (NotAvailable, ImportError):
+    """What was checked, on up to 20 documents and about 400 KB, or what is wrong."""
+    if ROWS[row].documents == "blocks":
         return ""
+    try:
+        return ours.verify(row, s, list(documents[: max(1, min(20, 400_000 // len(documents[0])))]))
+    except (NotAvailable, ImportError) as error:
+        return f"not checked: {skipped(error)}"
     except AssertionError as error:
         return f"WRONG: {error}"
     except Exception as error:
@@ -97,43 +110,72 @@ def table(row: str, size: str, lines: list[dict[str, Any]], documents: int, chec
     return {**head, "size": size, "documents": documents, "checked": checked, "cases": lines}
 
 
+def died(status: int) -> str:
+    return f"crashed ({signal.Signals(-status).name})" if status < 0 else f"failed (exit code {status})"
+
+
 # ---- rows with a process a case --------------------------------------------------------------------------------------
 
 
-def child(mode: str, index: int, value: float, timeout: float) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / "one_case.py"), mode, str(index), str(value)]
+def child(mode: str, index: int, value: float, timeout: float, *more: str) -> dict[str, Any]:
+    command = [sys.executable, str(HERE / "one_case.py"), mode, str(index), str(value), *more]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
         return {"skipped": f"not done in {timeout:.0f} s by the clock"}
     if done.returncode == -signal.SIGXCPU:
-        return {"skipped": f"not done in {value * 1.5:.0f} CPU seconds"}
+        return {"skipped": f"not done in {value:.0f} s"}
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         last = (done.stderr.strip().splitlines() or [""])[-1]
-        return {"skipped": f"failed ({done.returncode}): {last[:150]}"}
+        return {"skipped": f"{died(done.returncode)}: {last[:150]}"}
     return json.loads(lines[-1])  # type: ignore[no-any-return]
 
 
-def run_memory(options: argparse.Namespace) -> Table:
-    """Every case of the rows that take text, on one document of 100 MB: the peak above what was there before it."""
-    corpora.hundred_megabytes()
-    lines = []
+def run_memory(row: str, options: argparse.Namespace) -> Table:
+    """Every case of the rows that take text, on one document of 100 MB: the peak above what was there before it.
+
+    Two run at a time, since memory is what counts here. Our own cases get more time: they have to finish.
+    """
+    foreign = row == "memory-100mb-unicode"
+    plan = []
     for index, entry in enumerate(REGISTRY):
-        name = f"{entry.row}: {entry.name}"
-        if entry.row in MEMORY_ROWS and "every text" not in name and wanted(name, options):
-            lines.append(
-                {"name": name, "kind": entry.kind, **child("memory", index, options.limit, options.limit * 8 + 60)}
-            )
-    return table("memory-100mb", "100MB", lines, 1)
+        if entry.row not in MEMORY_ROWS or "every text" in entry.name or not wanted(entry, options):
+            continue
+        text = entry.row if entry.row in ("markdown", "html") else entry.text
+        if foreign and text != "prose":
+            continue
+        limit = options.limit * (4 if entry.kind == OURS else 1)
+        plan.append((entry, index, limit, "unicode" if foreign else text))
+    for text in {text for *_, text in plan}:
+        _make_large(text)
+
+    def one(entry: Case, index: int, limit: float, text: str) -> dict[str, Any]:
+        name = entry.name if entry.row == "memory-100mb" else f"{entry.row}: {entry.name}"
+        return {"name": name, "kind": entry.kind, **child("memory", index, limit, limit * 3 + 60, text)}
+
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        lines = list(pool.map(lambda given: one(*given), plan))
+    return table(row, "own", lines, 1)
+
+
+def _make_large(text: str) -> None:
+    """A failure shows in the cases that need the document."""
+    with contextlib.suppress(Exception):
+        large.document(text)
 
 
 def run_threads(options: argparse.Namespace) -> Table:
     lines = []
     for index, entry in enumerate(REGISTRY):
-        if entry.row == "threads" and wanted(entry.name, options):
+        if entry.row == "threads" and wanted(entry, options):
             lines.append({"name": entry.name, "kind": entry.kind, **_speed_up(index)})
-    return table("threads", "20KB", lines, 0)
+    differ = [line["name"] for line in lines if line.get("identical") is False]
+    same = sum(line.get("identical") is True for line in lines)
+    checked = f"WRONG: other results with two threads: {', '.join(differ)}" if differ else ""
+    if same and not differ:
+        checked = f"the columns of {same} cases are identical with one thread and two"
+    return table("threads", "own", lines, 0, checked)
 
 
 def _speed_up(index: int) -> dict[str, Any]:
@@ -146,7 +188,10 @@ def _speed_up(index: int) -> dict[str, Any]:
                 return answers[count][-1]
     one, two = (min(answers[count], key=lambda a: a["wall"]) for count in (1, 2))
     extra = {"wall_1": one["wall"], "wall_2": two["wall"], "cpu_over_wall_2": two["cpu_over_wall"]}
-    return {"figure": one["wall"] / two["wall"], "chunks": two["chunks"], "extra": extra}
+    line = {"figure": one["wall"] / two["wall"], "chunks": two["chunks"], "extra": extra}
+    if "fingerprint" in one:
+        line["identical"] = one["fingerprint"] == two["fingerprint"]
+    return line
 
 
 # ---- output ----------------------------------------------------------------------------------------------------------
@@ -155,7 +200,7 @@ def _speed_up(index: int) -> dict[str, Any]:
 COLUMNS = {
     "ours_over_it": ("ours is", "{:.1f}x"), "ns_per_chunk": ("ns/chunk", "{:,.0f}"), "chunks": ("chunks", "{}"),
     "added_mib": ("MiB", "{:.1f}"), "over_input": ("x input", "{:.2f}"), "seconds": ("s", "{:.3f}"),
-    "scaling": ("2n/n", "{:.2f}"),
+    "rounds": ("rounds", "{}"), "scaling": ("2n/n", "{:.2f}"),
 }  # fmt: skip
 
 
@@ -175,34 +220,31 @@ def show(t: Table) -> None:
     sys.stdout.flush()
 
 
-def machine() -> dict[str, str]:
-    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    models = [line.split(":")[1].strip() for line in info.splitlines() if line.startswith("model name")]
-    simd = [name for name in ("avx2", "avx512bw", "amx_bf16") if f" {name}" in info]
-    processor = f"{os.cpu_count()} x {models[0] if models else platform.machine()} ({' '.join(simd)})"
-    return {"processor": processor, "system": f"{platform.system()} {platform.machine()}", "date": str(date.today())}
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)} (default: all)")
-    parser.add_argument("--size", default="20KB", help="comma-separated: 2KB, 20KB, 1MB")
+    parser.add_argument(
+        "--size", default="20KB,own", help=f"comma-separated: {', '.join(SIZE_NAMES)} (the corpus' own files)"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--target", type=float, default=0.2, help="CPU seconds of one run of one case")
+    parser.add_argument("--budget", type=float, default=20, help="CPU seconds of a case; one document may take as many")
     parser.add_argument("--only", action="append", help="only cases whose name contains this (may be repeated)")
     parser.add_argument("--memory", action="store_true", help="also the peak memory of every case")
     parser.add_argument("--scaling", action="store_true", help="also time(2n)/time(n) for one document")
-    parser.add_argument("--limit", type=float, default=30, help="memory-100mb: CPU seconds a case may take")
+    parser.add_argument("--limit", type=float, default=30, help="memory-100mb: CPU seconds a rival may take; ours 4 x")
+    parser.add_argument("--all", action="store_true", help=f"the whole proof: {' '.join(ALL)}")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
-    options = parser.parse_args()
+    given = sys.argv[1:]
+    options = parser.parse_args([*ALL, *given] if "--all" in given else given)
     if unknown := [r for r in options.rows if r not in ROWS]:
         parser.error(f"unknown row {unknown[0]}; rows: {', '.join(ROWS)}")
-    if unknown := [s for s in options.size.split(",") if s not in corpora.SIZES]:
-        parser.error(f"unknown size {unknown[0]}; sizes: {', '.join(corpora.SIZES)}")
+    if unknown := [s for s in options.size.split(",") if s not in SIZE_NAMES]:
+        parser.error(f"unknown size {unknown[0]}; sizes: {', '.join(SIZE_NAMES)}")
     return options
 
 
-def one_process_a_row(rows: list[str]) -> list[Table]:
+def one_process_a_row(rows: list[str], options: argparse.Namespace) -> list[Table]:
     """A crash, or the memory of one row's libraries, does not reach the next row."""
     passed = [a for a in sys.argv[1:] if a not in ROWS]
     if "--json" in passed:
@@ -211,9 +253,34 @@ def one_process_a_row(rows: list[str]) -> list[Table]:
     for row in rows:
         with tempfile.NamedTemporaryFile(suffix=".json") as answer:
             command = [sys.executable, __file__, row, *passed, "--json", answer.name]
-            if subprocess.run(command).returncode == 0:
-                tables += json.loads(Path(answer.name).read_text())["tables"]
+            status = subprocess.run(command).returncode
+            text = Path(answer.name).read_text()
+            done = json.loads(text)["tables"] if text else []
+            tables += done
+            if status:
+                line = {"name": "rapidchunk", "kind": OURS, "skipped": f"the row {died(status)}"}
+                tables += [table(row, size, [line], 0) for size in sizes(row, options)[len(done) :]]
     return tables
+
+
+def sizes(row: str, options: argparse.Namespace) -> list[str]:
+    return [size for size in options.size.split(",") if size in ROWS[row].sizes]
+
+
+def write(path: Path, tables: list[Table]) -> None:
+    command = " ".join(["benchmarks/compare.py", *sys.argv[1:]])
+    about = {"machine": machine(), "command": command, "versions": versions(), "corpus": corpora.source()}
+    answer = {**about, "tables": tables}
+    path.write_text(json.dumps(rounded(answer), indent=1) + "\n")
+
+
+def rounded(value: Any) -> Any:
+    """Floats with five digits: there is no more in them."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def main() -> None:
@@ -221,19 +288,20 @@ def main() -> None:
     rows = options.rows or list(ROWS)
     tables: list[Table] = []
     if len(rows) > 1:
-        tables = one_process_a_row(rows)
+        tables = one_process_a_row(rows, options)
     else:
-        for size in ["20KB"] if rows[0] in OWN_SIZES else options.size.split(","):
-            if rows == ["memory-100mb"]:
-                tables.append(run_memory(options))
+        for size in sizes(rows[0], options):
+            if rows[0] in ("memory-100mb", "memory-100mb-unicode"):
+                tables.append(run_memory(rows[0], options))
             elif rows == ["threads"]:
                 tables.append(run_threads(options))
             else:
                 tables.append(run_row(rows[0], size, options, corpora.load()))
             show(tables[-1])
+            if options.json:  # after every size: what is there remains when the next one brings the process down
+                write(options.json, tables)
     if options.json:
-        answer = {"machine": machine(), "versions": versions(), "corpus": corpora.source(), "tables": tables}
-        options.json.write_text(json.dumps(answer, indent=1) + "\n")
+        write(options.json, tables)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,19 @@ class Corpus:
             start = end
         return out
 
+    def pieces(self, kind: str, size: int, total: int) -> list[str]:
+        """The Markdown or HTML files one after the other, cut before headings into documents of about `size` characters."""
+        joined = "\n".join(getattr(self, kind))
+        heading = re.compile(r"^#{1,6} " if kind == "markdown" else r"<h[1-6]", re.MULTILINE)
+        out: list[str] = []
+        start = 0
+        while start < min(len(joined), total):
+            match = heading.search(joined, start + size // 2, start + 2 * size)
+            end = match.start() if match else start + size
+            out.append(joined[start:end])
+            start = end
+        return out
+
 
 def load() -> Corpus:
     """The corpus from the cache; makes it on the first call (about a minute)."""
@@ -79,16 +92,6 @@ def load() -> Corpus:
 def source() -> str:
     """Where load() takes its documents from, without loading them."""
     return PACKAGED if (CACHE / "corpus.json").exists() else REPEATED
-
-
-def hundred_megabytes() -> Path:
-    """A file with one ASCII document of 100 MB: the prose, repeated."""
-    path = CACHE / "100mb.txt"
-    if not path.exists():
-        text = load().prose.encode("ascii", "replace")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((text * (100_000_000 // len(text) + 1))[:100_000_000])
-    return path
 
 
 def _from_packages() -> dict[str, str | list[str]] | None:

@@ -35,16 +35,22 @@ class Case:
     name: str
     make: Callable[[Any], Run]
     slow: bool = False
+    text: str = "prose"
 
 
 REGISTRY: list[Case] = []
 
 
-def case(row: str, kind: str, name: str, slow: bool = False) -> Callable[[Callable[[Any], Run]], Callable[[Any], Run]]:
-    """Registers a factory: setup -> run. Imports belong inside the factory; an ImportError becomes a skipped case."""
+def case(
+    row: str, kind: str, name: str, slow: bool = False, text: str = "prose"
+) -> Callable[[Callable[[Any], Run]], Callable[[Any], Run]]:
+    """Registers a factory: setup -> run. Imports belong inside the factory; an ImportError becomes a skipped case.
+
+    `slow`: its encoder takes seconds, and does not survive a fork. `text`: the kind of document of 100 MB that it takes.
+    """
 
     def register(make: Callable[[Any], Run]) -> Callable[[Any], Run]:
-        REGISTRY.append(Case(row, kind, name, make, slow))
+        REGISTRY.append(Case(row, kind, name, make, slow, text))
         return make
 
     return register
@@ -103,42 +109,54 @@ def measure(
     work: Callable[[Sequence[Any]], float],
     rounds: int = 5,
     target: float = 0.2,
-    longest: float = 20.0,
+    budget: float = 10.0,
 ) -> list[tuple[Result, Run | None]]:
-    """Runs the cases of one row over the documents. A case whose single document takes over `longest` is dropped."""
+    """Runs the cases of one row over the documents, interleaved.
+
+    A case gets `budget` CPU seconds: what cannot do one document in that time is cut off and says so, what is slow gets
+    fewer rounds (`Result.rounds`), at least one. A case that fails or crashes is a line with the reason.
+    """
     out: list[tuple[Result, Run | None]] = []
     plans: list[_Plan] = []
     for entry in cases:
         result = Result(entry.name, entry.kind)
+        run = None
         try:
             run = entry.make(setup)
-            sample, repeats = _calibrate(run, documents, target, longest)
-        except NotAvailable as error:
-            result.skipped = str(error)
-        except ImportError as error:
-            result.skipped = f"not installed ({error.name or error})"
-        except Exception as error:
-            result.skipped = reason(error)
-        if result.skipped:
-            out.append((result, None))
-            continue
-        plans.append(_Plan(result, run, sample, repeats))
-        out.append((result, run))
-    for done in range(rounds):
+            sample, repeats = _calibrate(run, documents, target, None if entry.slow else budget)
+            plans.append(_Plan(result, run, sample, repeats))
+        except BaseException as error:
+            result.skipped = skipped(error)
+        out.append((result, None if result.skipped else run))
+    for _ in range(rounds):
         for plan in plans:
-            if not plan.result.skipped and not (done >= 3 and plan.times[0] * plan.repeats > 2):
+            if not plan.result.skipped and plan.cpu + plan.cpu / max(len(plan.times), 1) <= budget:
                 _one_round(plan)
     for plan in plans:
         if not plan.result.skipped:
             _summarise(plan, work(plan.sample))
-    return out
+    return [(result, None if result.skipped else run) for result, run in out]
 
 
-def _calibrate(run: Run, documents: Sequence[Any], target: float, longest: float) -> tuple[Sequence[Any], int]:
+def skipped(error: BaseException) -> str:
+    """Why there is no figure, in words for the table. Panics of Rust libraries are no Exceptions; an interrupt goes on."""
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    if isinstance(error, NotAvailable):
+        return str(error)
+    if isinstance(error, ImportError):
+        return f"not installed ({error.name or error})"
+    return reason(error)
+
+
+def _calibrate(run: Run, documents: Sequence[Any], target: float, budget: float | None) -> tuple[Sequence[Any], int]:
+    """As many documents as fill `target`, and repeats. The first document is tried in a child that can be cut off."""
+    if budget is not None:
+        cold = in_child(lambda: cpu_seconds(run, documents[:1])[0], budget)
+        if cold > 2:
+            return documents[:1], 1
     run(documents[:1])
     seconds, _ = cpu_seconds(run, documents[:1])
-    if seconds > longest:
-        raise NotAvailable(f"one document takes {seconds:.1f} s")
     count = 1
     while seconds < target / 4 and count < len(documents):
         count = min(len(documents), max(count * 2, int(count * target / max(seconds, 1e-6) / 3)))
@@ -155,8 +173,8 @@ def _one_round(plan: _Plan) -> None:
     try:
         for _ in range(plan.repeats):
             plan.result.chunks = plan.run(plan.sample)
-    except Exception as error:
-        plan.result.skipped = f"on the full input: {reason(error)}"
+    except BaseException as error:
+        plan.result.skipped = f"on the full input: {skipped(error)}"
         return
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     plan.times.append(cpu / plan.repeats)
@@ -172,13 +190,16 @@ def _summarise(plan: _Plan, work: float) -> None:
     result.cpu_over_wall, result.rounds = plan.cpu / plan.wall, len(times)
 
 
-def scaling(run: Run, make: Callable[[int, int], Sequence[Any]], smallest: int, largest: int) -> float | None:
+def scaling(
+    run: Run, make: Callable[[int, int], Sequence[Any]], smallest: int, largest: int, fork: bool = True
+) -> float | None:
     """time(2n) / time(n) for one document and the same document twice over (2.0 = linear); None where the case fails.
 
     n grows from `smallest` until a run takes a tenth of a second, or to `largest`.
     """
-    size, single = smallest, 0.0
-    try:
+
+    def ratio() -> float:
+        size = smallest
         while True:
             single = cpu_seconds(run, make(size, 1))[0]
             if single >= 0.1 or size * 4 > largest:
@@ -187,32 +208,57 @@ def scaling(run: Run, make: Callable[[int, int], Sequence[Any]], smallest: int, 
         repeats = max(1, min(50, int(0.1 / max(single, 1e-5))))
         one, two = make(size, 1), make(size, 2)
         times = [(_repeated(run, one, repeats), _repeated(run, two, repeats)) for _ in range(3)]
+        return min(t for _, t in times) / max(min(t for t, _ in times), 1e-9)
+
+    try:
+        return in_child(ratio, 30) if fork else ratio()
     except Exception:
         return None
-    return min(t for _, t in times) / max(min(t for t, _ in times), 1e-9)
 
 
 def _repeated(run: Run, documents: Sequence[Any], repeats: int) -> float:
     return sum(cpu_seconds(run, documents)[0] for _ in range(repeats))
 
 
-def added_memory(run: Run, documents: Sequence[Any], timeout: float = 60.0) -> float | None:
+def added_memory(run: Run, documents: Sequence[Any], limit: float = 30.0) -> float | None:
     """MiB that one run adds to the resident set at its peak, measured in a forked child; None: not measured."""
+    try:
+        return in_child(lambda: peak_of(run, documents), limit)
+    except NotAvailable:
+        return None
+
+
+def in_child(work: Callable[[], float], limit: float) -> float:
+    """The answer of work() in a forked child, so that a library that hangs, crashes or eats memory can be cut off.
+
+    Raises:
+        NotAvailable: it took more than `limit` seconds (of CPU, or four times as long by the clock), failed, or crashed.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            os.write(writer, f"{peak_of(run, documents):.3f}".encode())
+            limit_process(gib=9, cpu_seconds=limit)
+            os.write(writer, f"{work():.9f}".encode())
+        except BaseException as error:
+            os.write(writer, skipped(error).encode())
         finally:
             os._exit(0)
     os.close(writer)
-    ready, _, _ = select.select([reader], [], [], timeout)
-    answer = os.read(reader, 100) if ready else b""
+    ready, _, _ = select.select([reader], [], [], limit * 4)
+    answer = os.read(reader, 1000).decode(errors="replace") if ready else ""
     os.close(reader)
     if not ready:
         os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return float(answer) if answer else None
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not ready or status == -signal.SIGXCPU:
+        raise NotAvailable(f"not done in {limit:g} CPU seconds")
+    if status:
+        raise NotAvailable(f"crashed: {signal.Signals(-status).name if status < 0 else f'exit code {status}'}")
+    try:
+        return float(answer)
+    except ValueError:
+        raise NotAvailable(answer or "no answer") from None
 
 
 def peak_of(run: Run, documents: Sequence[Any]) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from baseline import MAX_TOKENS, MIN_TOKENS, OVERLAP, SEPARATORS, SIZE
+from baseline import MAX_TOKENS, MIN_TOKENS, OVERLAP, SENTENCE_END, SEPARATORS, SIZE
 from harness import OURS, NotAvailable, Run, case
 from resources import BLOCK, Setup
 
@@ -167,40 +168,127 @@ def _(s: Setup) -> Run:
     return lambda documents: len(chunker(documents))
 
 
-@case("semantic-minilm", OURS, "rapidchunk SemanticChunker, own encoder", slow=True)
-def _(s: Setup) -> Run:
-    part("encoders.OnnxEncoder")
-    chunker = part("SemanticChunker")(s.minilm_folder, MAX_TOKENS, percentile=95, method="greedy")
-    return lambda documents: len(chunker(documents))
-
-
-@case("semantic-minilm", OURS, "rapidchunk SemanticChunker over sentence-transformers", slow=True)
-def _(s: Setup) -> Run:
-    chunker = part("SemanticChunker")(s.encode_minilm, MAX_TOKENS, percentile=95, method="greedy")
-    return lambda documents: len(chunker(documents))
-
-
-def _threads(name: str, row: str) -> None:
-    @case("threads", OURS, f"rapidchunk {name}")
+def _semantic(row: str, name: str, encoder: Callable[[Setup], Any]) -> None:
+    @case(row, OURS, f"rapidchunk SemanticChunker, {name}", slow=True)
     def _(s: Setup) -> Run:
-        chunker = CHUNKERS[row](s)
+        chunker = part("SemanticChunker")(encoder(s), MAX_TOKENS, percentile=95, method="greedy")
         return lambda documents: len(chunker(documents))
 
 
-for _name, _row in (
-    ("TokenChunker(bert)", "token-bert"),
-    ("SentenceChunker(bert)", "sentence-groups"),
-    ("RecursiveChunker(chars)", "recursive-chars"),
-    ("RecursiveChunker(bert)", "recursive-tokens"),
-):
-    _threads(_name, _row)
+_semantic("semantic-minilm", "own encoder", lambda s: s.minilm_fp32)
+_semantic("semantic-minilm", "over sentence-transformers", lambda s: s.encode_minilm)
+_semantic("semantic-bf16", "own encoder in bf16", lambda s: s.minilm_bf16)
+
+# Strategies that no rival has in a row of its own, on a document of 100 MB.
+
+
+def _large(name: str, make: Callable[[Setup], Any], text: str = "prose") -> None:
+    @case("memory-100mb", OURS, f"rapidchunk {name}", text=text)
+    def _(s: Setup) -> Run:
+        chunker = make(s)
+        return lambda documents: len(chunker(documents))
+
+
+_large("SemanticChunker, its default", lambda s: part("SemanticChunker")())
+_large("HierarchicalChunker", lambda s: part("HierarchicalChunker")())
+_large("SentenceWindowChunker", lambda s: part("SentenceWindowChunker")())
+_large("PageChunker", lambda s: part("PageChunker")(), "pages")
+_large("PaperChunker", lambda s: part("PaperChunker")())
+_large("BookChunker", lambda s: part("BookChunker")())
+_large("LegalChunker", lambda s: part("LegalChunker")())
+_large("ChatChunker", lambda s: part("ChatChunker")(), "chat")
+_large("CodeChunker", lambda s: part("CodeChunker")("python"), "code")
+_large("ApiChunker", lambda s: part("ApiChunker")(), "api")
+
+
+THREADS: dict[str, str] = {
+    "rapidchunk TokenChunker(bert)": "token-bert",
+    "rapidchunk SentenceChunker(bert)": "sentence-groups",
+    "rapidchunk RecursiveChunker(chars)": "recursive-chars",
+    "rapidchunk RecursiveChunker(bert)": "recursive-tokens",
+}
+WHOLE = ", one document"
+"""At the end of a name: all the text as one document, so that the threads have to share it."""
+
+
+def _threads(name: str) -> None:
+    row = THREADS[name.removesuffix(WHOLE)]
+
+    @case("threads", OURS, name)
+    def _(s: Setup) -> Run:
+        chunker = CHUNKERS[row](s)
+        return lambda documents: len(chunker(_joined(name, documents)))
+
+
+def _joined(name: str, documents: Sequence[str]) -> Sequence[str]:
+    if not name.endswith(WHOLE):
+        return documents
+    if len(_whole) != 1:
+        _whole[:] = ["\n\n".join(documents)]
+    return _whole
+
+
+_whole: list[str] = []
+for _name in THREADS:
+    _threads(_name)
+    _threads(_name + WHOLE)
+
+
+def fingerprint(name: str, s: Setup, documents: Sequence[str]) -> str:
+    """A hash of all columns that a case of the row threads makes."""
+    chunks = CHUNKERS[THREADS[name.removesuffix(WHOLE)]](s)(_joined(name, documents))
+    columns = (chunks.document, chunks.start, chunks.end, chunks.byte_start, chunks.byte_end, chunks.tokens)
+    return hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()
+
+
+VECTORS: dict[str, tuple[Callable[[Setup], Callable[[list[str]], Any]], Callable[[Setup], Any], str]] = {
+    "semantic-static": (lambda s: s.encode_static, lambda s: part("encoders.StaticEncoder")(), "model2vec's"),
+    "semantic-minilm": (lambda s: s.encode_minilm, lambda s: s.minilm_fp32, "sentence-transformers'"),
+    "semantic-bf16": (lambda s: s.encode_minilm, lambda s: s.minilm_bf16, "sentence-transformers' (fp32)"),
+}
+"""Row -> what the rivals encode with, our encoder, and whose the former is."""
 
 
 def verify(row: str, s: Setup, documents: Sequence[str]) -> str:
     """Chunks a few documents outside the timing and checks every span against the text; raises AssertionError."""
-    if row not in CHUNKERS:
-        return ""
-    chunks = CHUNKERS[row](s)(documents)
+    if row in VECTORS:
+        return f"{verify_spans(row, s, part('SemanticChunker')(max_tokens=SIZE), documents)}; {verify_vectors(row, s)}"
+    if row in CHUNKERS:
+        return verify_spans(row, s, CHUNKERS[row](s), documents)
+    if row == "sentences":
+        return verify_sentences(documents)
+    return ""
+
+
+def verify_vectors(row: str, s: Setup) -> str:
+    """Our vectors against those that the rivals get, of 200 sentences."""
+    import numpy as np
+
+    theirs, encoder, whose = VECTORS[row]
+    texts = [sentence for document in s.corpus.documents(2_000, 60_000) for sentence in SENTENCE_END.split(document)]
+    texts = [text[:500] for text in texts if text.strip()][:200]
+    a, b = np.asarray(theirs(s)(texts), np.float64), np.asarray(encoder(s).encode(texts), np.float64)
+    a, b = (v / np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-12) for v in (a, b))
+    worst = float((a * b).sum(1).min())
+    assert worst > 0.999, f"{row}: cosine of our vectors to {whose} is {worst:.6f} at worst"
+    return f"cosine of our vectors to {whose}: {worst:.6f} or more"
+
+
+def verify_sentences(documents: Sequence[str]) -> str:
+    spans = part("sentence_spans")
+    count = 0
+    for document in documents:
+        last = 0
+        for start, end in spans(document).tolist():
+            assert last <= start < end and not document[last:start].strip(), f"sentences: lost before {start}"
+            last = end
+            count += 1
+        assert not document[last:].strip(), f"sentences: lost after {last}"
+    return f"{count} sentences of {len(documents)} documents checked: in order, nothing lost"
+
+
+def verify_spans(row: str, s: Setup, chunker: Chunker, documents: Sequence[str]) -> str:
+    chunks = chunker(documents)
     columns = zip(
         chunks.document.tolist(),
         chunks.start.tolist(),

@@ -21,7 +21,7 @@ PACKAGES = [
     "langchain-text-splitters", "langchain-experimental", "llama-index-core", "haystack-ai", "tokenizers",
     "tiktoken", "tokie", "bpe-openai", "nltk", "pysbd", "spacy", "sentencex", "PyICU-wheels", "PyICU", "syntok",
     "blingfire", "selectolax", "lxml", "markdown-it-py", "torch", "sentence-transformers", "model2vec",
-    "onnxruntime", "numpy",
+    "onnxruntime", "openvino", "numpy",
 ]  # fmt: skip
 BLOCK = 1000
 """Sentences of one unit of input in the row semantic-tail."""
@@ -52,11 +52,10 @@ def package_folder(name: str) -> Path | None:
 
 
 class Setup:
-    """Resources for one row. `size` is the size of a document in characters, where the row has one."""
+    """Resources for one row."""
 
-    def __init__(self, corpus: Corpus, size: int = 20_000) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.size = size
 
     @cached_property
     def minilm_folder(self) -> str:
@@ -67,16 +66,15 @@ class Setup:
 
     @cached_property
     def bert_json(self) -> str:
-        """BERT's uncased WordPiece as a tokenizer.json without truncation and padding."""
-        from tokenizers import Tokenizer
+        """BERT's uncased WordPiece as a tokenizer.json without truncation and padding, from the package's vocabulary."""
+        import rapidchunk
+        from tokenizers import BertWordPieceTokenizer
 
-        path = CACHE / "bert.json"
+        path = CACHE / "bert-uncased.json"
         if not path.exists():
-            tokenizer = Tokenizer.from_file(f"{self.minilm_folder}/tokenizer.json")
-            tokenizer.no_truncation()
-            tokenizer.no_padding()
+            vocabulary = Path(rapidchunk.__file__).parent / "data/bert-base-uncased-vocab.txt"
             CACHE.mkdir(parents=True, exist_ok=True)
-            tokenizer.save(str(path))
+            BertWordPieceTokenizer(str(vocabulary), lowercase=True).save(str(path))
         return str(path)
 
     @cached_property
@@ -149,11 +147,13 @@ class Setup:
 
     @cached_property
     def static_model(self) -> Any:
-        """In the shape of potion-base-8M: 256 float32 for each of BERT's tokens; the weights are random."""
-        import numpy as np
+        """The table of the package itself, as model2vec's float32: the same vectors for everyone (`ours.verify`)."""
+        import rapidchunk
         from model2vec import StaticModel
+        from safetensors.numpy import load_file
 
-        table = np.random.default_rng(1).standard_normal((self.bert.get_vocab_size(), 256)).astype(np.float32)
+        tensors = load_file(Path(rapidchunk.__file__).parent / "data/static.safetensors")
+        table = tensors["embeddings"].astype("float32") * tensors["weights"].reshape(-1, 1).astype("float32")
         return StaticModel(table, self.bert, normalize=True)
 
     def encode_static(self, texts: list[str]) -> Any:
@@ -169,6 +169,28 @@ class Setup:
 
     def encode_minilm(self, texts: list[str]) -> Any:
         return self.minilm_torch.encode(texts, batch_size=32, show_progress_bar=False, convert_to_numpy=True)
+
+    @cached_property
+    def minilm_fp32(self) -> Any:
+        """Our encoder over the same weights, in the fastest way to compute in fp32 here."""
+        return self._minilm_of("fp32")
+
+    @cached_property
+    def minilm_bf16(self) -> Any:
+        """Our encoder in bfloat16 (OpenVINO, on a CPU that has it)."""
+        return self._minilm_of("bf16")
+
+    def _minilm_of(self, precision: str) -> Any:
+        from rapidchunk.encoders import OnnxEncoder
+
+        runtime = "openvino" if importlib.util.find_spec("openvino") else "onnxruntime"
+        try:
+            return OnnxEncoder(self.minilm_folder, device="cpu", threads=1, runtime=runtime, precision=precision)
+        except (RuntimeError, ValueError) as error:
+            raise NotAvailable(str(error)) from error
+
+    def encode_bf16(self, texts: list[str]) -> Any:
+        return self.minilm_bf16.encode(texts)
 
 
 def versions() -> dict[str, str]:

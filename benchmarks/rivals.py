@@ -644,6 +644,7 @@ def _end_to_end(row: str, name: str, size: int, slow: bool) -> None:
 
 _end_to_end("semantic-static", "encode_static", 256, slow=False)
 _end_to_end("semantic-minilm", "encode_minilm", DIMENSIONS, slow=True)
+_end_to_end("semantic-bf16", "encode_minilm", DIMENSIONS, slow=True)
 
 
 # ---- threads: the batch calls, and one Python thread a document where there is none ----------------------------------
