@@ -81,6 +81,7 @@ def inputs(row: str, s: Setup, size: str) -> tuple[Sequence[Any], Callable[[Sequ
     """The documents of a row, and the measure of the work done on some of them: bytes, or sentences."""
     kind = ROWS[row].documents
     if kind == "blocks":
+        _ = s.vectors, s.vector_lists, s.sentence_tokens  # made here, not in every child
         return range(200), lambda blocks: len(blocks) * BLOCK
     if kind in ("markdown", "html"):
         documents = getattr(s.corpus, kind) if size == "own" else s.corpus.pieces(kind, *SIZES[size])
