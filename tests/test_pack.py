@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 
@@ -62,6 +63,28 @@ def test_pack_equals_reference(text, measure, levels, max_tokens, min_tokens, ov
     assert got == pack(units(text, measure), levels, **options)
     count = len if measure == "chars" else lambda piece: len(piece.split())
     assert tokens == [count(text[start:end]) for start, end in got]
+
+
+@pytest.mark.parametrize("measure", ["chars", "bytes", "words"])
+@pytest.mark.parametrize("alphabet", ["ascii", "any"])
+def test_many_threads_pack_a_large_document_alike(measure, alphabet):
+    """One document is cut into parts for the threads; the chunks are those of one thread. So are those of a string that is
+    converted for the call, and of one that has been converted before."""
+    r = random.Random(measure + alphabet)
+    pieces = ["word", "a", " ", " ", ". ", "! ", "\n", "\n\n", "  ", "x" * 70]
+    if alphabet == "any":
+        pieces += ["é", "文字。", "a\u0301", " \u0301"]
+    text = "".join(r.choices(pieces, k=900_000))
+    assert len(text) > 1 << 21
+    converted = _core.Texts([text])
+    assert converted.bytes == len(text.encode())
+    index = _core.word_indexes(converted) if measure == "words" else measure
+    for levels in ([], ["words"], [["\n\n"], ["\n"], [". ", "! "], [" "]], [["\n", ".", "!"]]):
+        for limits in (dict(max_tokens=300), dict(max_tokens=60, overlap=25, min_tokens=20, keep="drop")):
+            want = _core.pack(converted, index, levels, **limits)
+            for texts, threads in ((converted, 2), (_core.Texts([text]), 3), (_core.Texts([text]), 1)):
+                got = _core.pack(texts, index, levels, threads=threads, **limits)
+                assert all(map(np.array_equal, got, want)), (levels, limits, threads)
 
 
 @settings(max_examples=300, deadline=None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,6 +45,22 @@ def test_long_runs(size, character):
     assert batch.bytes == size * width + 1
     if character != "\ud800":
         assert batch.utf8(0) == text.encode()
+
+
+@pytest.mark.parametrize("characters", ["aé\xff", "aé文\ud800", "aé文🙂\udfff"])
+def test_large_strings_are_converted_in_pieces(characters):
+    """Strings of all widths, cut into pieces and documents; lone surrogates become as many bytes of U+FFFD."""
+    random = Random(1)
+    text = "".join(random.choices(characters, k=1_300_000))
+    want = "".join("\ufffd" if "\ud800" <= c < "\ue000" else c for c in text).encode()
+    texts = [text, "é" + text[:70], "plain", "", text[:5000]]
+    batch = _core.Texts(texts)
+    assert batch.utf8(0) == want
+    assert batch.utf8(2) == b"plain" and batch.utf8(3) == b""
+    assert batch.sizes().tolist() == [len(t.encode("utf-8", "surrogatepass")) for t in texts]
+    with ThreadPoolExecutor(4) as pool:  # the first view of a batch converts it, whoever asks
+        for shared in [_core.Texts(texts[1:]) for _ in range(20)]:
+            assert len({tuple(sizes) for sizes in pool.map(lambda _: shared.sizes().tolist(), range(4))}) == 1  # noqa: B023
 
 
 def test_bad_arguments_are_named():

@@ -49,4 +49,16 @@ py::array_t<T> take(std::unique_ptr<T[]>&& values, size_t n) {
   return py::array_t<T>({static_cast<py::ssize_t>(n)}, {static_cast<py::ssize_t>(sizeof(T))}, values.release(), owner);
 }
 
+// Columns that lie one after the other in one piece of memory, which lives as long as any of them.
+template <class T>
+py::tuple take_columns(std::unique_ptr<T[]>&& values, size_t columns, size_t rows) {
+  T* first = values.get();
+  py::capsule owner(values.release(), [](void* p) { delete[] static_cast<T*>(p); });
+  py::tuple out(columns);
+  for (size_t i = 0; i < columns; i++)
+    out[i] = py::array_t<T>({static_cast<py::ssize_t>(rows)}, {static_cast<py::ssize_t>(sizeof(T))}, first + i * rows,
+                            owner);
+  return out;
+}
+
 }  // namespace rc

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
 #include "bindings/measure_arg.h"
 #include "bindings/text_args.h"
+#include "bindings/work.h"
 #include "chunks/pack.h"
 #include "core/check.h"
 #include "core/parallel.h"
@@ -64,22 +64,6 @@ Keep keep_argument(const std::string& keep) {
   return Keep::drop;
 }
 
-// Runs of neighbouring documents of about this many bytes are one piece of work.
-constexpr int64_t WORK_BYTES = 1 << 18;
-
-std::vector<std::pair<int64_t, int64_t>> work_of(const Texts& texts) {
-  std::vector<std::pair<int64_t, int64_t>> work;
-  int64_t begin = 0, bytes = 0;
-  for (int64_t d = 0; d < texts.size(); d++) {
-    bytes += static_cast<int64_t>(texts[d].size());
-    if (bytes < WORK_BYTES && d + 1 < texts.size()) continue;
-    work.emplace_back(begin, d + 1);
-    begin = d + 1;
-    bytes = 0;
-  }
-  return work;
-}
-
 // The chunks of some neighbouring documents.
 struct Part {
   std::vector<PackedChunk> chunks;
@@ -88,14 +72,12 @@ struct Part {
 };
 
 // Writes the starts and ends of a document's chunks in code points.
-void add_points(const Texts& texts, int64_t d, bool characters, size_t from, Part& part) {
-  const bool ascii = texts.ascii(d);
+void add_points(std::string_view text, bool ascii, bool characters, size_t from, Part& part) {
   if (ascii && part.points.empty()) return;
   for (size_t i = part.points.size() / 2; i < part.chunks.size(); i++)
     part.points.insert(part.points.end(), {part.chunks[i].start, part.chunks[i].end});
   if (ascii) return;
   int64_t* points = part.points.data() + 2 * from;
-  const std::string_view text = texts[d];
   if (!characters)
     return to_code_points(text.data(), static_cast<int64_t>(text.size()), points,
                           static_cast<int64_t>(part.points.size() - 2 * from));
@@ -123,51 +105,62 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
 
   const MeasureArgument measures(texts, measure);
   if (measures.one_thread()) threads = 1;
-  const auto work = work_of(texts);
+  const auto work = work_of(texts.size(), [&](int64_t d) { return texts.about_size(d); });
   std::vector<Part> parts(work.size());
   enum : size_t { DOCUMENT, START, END, BYTE_START, BYTE_END, TOKENS, COLUMNS };
-  std::array<std::unique_ptr<int64_t[]>, COLUMNS> columns;
+  std::unique_ptr<int64_t[]> columns;  // one after the other
   size_t rows = 0;
   {
     py::gil_scoped_release release;
-    parallel_for(static_cast<int64_t>(work.size()), threads, 1, [&](int64_t w) {
+    const auto pack_work = [&](size_t w, int workers) {
       Part& part = parts[w];
+      Utf8Room room;
       std::vector<Level> document_levels(arguments.size());
-      for (int64_t d = work[w].first; d < work[w].second; d++) {
+      for (int64_t d = work[w].begin; d < work[w].end; d++) {
         for (size_t i = 0; i < arguments.size(); i++) document_levels[i] = arguments[i].of_document(d);
         const size_t from = part.chunks.size();
-        pack(texts[d], 0, static_cast<int64_t>(texts[d].size()), *measures.of_document(d), document_levels, options,
-             part.chunks);
+        const std::string_view text = texts.view(d, room, workers);
+        if (workers > 1)
+          pack_large(
+              text, [&] { return measures.of_document(d, text); }, document_levels, options, workers, part.chunks);
+        else
+          pack(text, 0, static_cast<int64_t>(text.size()), *measures.of_document(d, text), document_levels, options,
+               part.chunks);
         part.ends.push_back(part.chunks.size());
-        add_points(texts, d, measures.characters(), from, part);
+        add_points(text, texts.ascii(d), measures.characters(), from, part);
       }
+    };
+    const auto alone = [&](size_t w) { return work[w].large && threads > 1; };
+    for (size_t w = 0; w < work.size(); w++)
+      if (alone(w)) pack_work(w, threads);
+    parallel_for(static_cast<int64_t>(work.size()), threads, 1, [&](int64_t w) {
+      if (!alone(w)) pack_work(w, 1);
     });
     std::vector<size_t> bases;
     for (const Part& part : parts) {
       bases.push_back(rows);
       rows += part.chunks.size();
     }
-    for (auto& column : columns) column.reset(new int64_t[rows]);
-    parallel_for(static_cast<int64_t>(work.size()), threads, 1, [&](int64_t w) {
+    columns.reset(new int64_t[COLUMNS * rows]);
+    const auto column = [&](size_t number) { return columns.get() + number * rows; };
+    parallel_for(static_cast<int64_t>(work.size()), threads, 4, [&](int64_t w) {
       Part& part = parts[w];
       size_t row = bases[w], i = 0;
-      for (int64_t d = work[w].first; d < work[w].second; d++) {
-        for (; i < part.ends[d - work[w].first]; i++, row++) {
+      for (int64_t d = work[w].begin; d < work[w].end; d++) {
+        for (; i < part.ends[d - work[w].begin]; i++, row++) {
           const PackedChunk& chunk = part.chunks[i];
-          columns[DOCUMENT][row] = d;
-          columns[START][row] = part.points.empty() ? chunk.start : part.points[2 * i];
-          columns[END][row] = part.points.empty() ? chunk.end : part.points[2 * i + 1];
-          columns[BYTE_START][row] = chunk.start;
-          columns[BYTE_END][row] = chunk.end;
-          columns[TOKENS][row] = chunk.tokens + special_tokens;
+          column(DOCUMENT)[row] = d;
+          column(START)[row] = part.points.empty() ? chunk.start : part.points[2 * i];
+          column(END)[row] = part.points.empty() ? chunk.end : part.points[2 * i + 1];
+          column(BYTE_START)[row] = chunk.start;
+          column(BYTE_END)[row] = chunk.end;
+          column(TOKENS)[row] = chunk.tokens + special_tokens;
         }
       }
       part = {};
     });
   }
-  py::tuple out(static_cast<size_t>(COLUMNS));
-  for (size_t i = 0; i < COLUMNS; i++) out[i] = take(std::move(columns[i]), rows);
-  return out;
+  return take_columns(std::move(columns), COLUMNS, rows);
 }
 
 void check_spans(const Texts& texts, const View<int64_t>& spans, const View<int64_t>& offsets) {

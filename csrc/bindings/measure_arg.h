@@ -30,11 +30,13 @@ class MeasureArgument {
   // A counter written in Python takes the GIL, so that more threads would only wait.
   bool one_thread() const { return indexes_ && indexes_->python_counter; }
 
-  std::unique_ptr<Measure> of_document(int64_t d) const {
-    if (indexes_) return std::make_unique<TokenMeasure>(texts_[d], indexes_->documents[d], indexes_->counter);
-    if (characters_ && !texts_.ascii(d)) return std::make_unique<CharMeasure>(texts_[d]);
-    return std::make_unique<ByteMeasure>(texts_[d]);
+  // `text` is document d, wherever its bytes are.
+  std::unique_ptr<Measure> of_document(int64_t d, std::string_view text) const {
+    if (indexes_) return std::make_unique<TokenMeasure>(text, indexes_->documents[d], indexes_->counter);
+    if (characters_ && !texts_.ascii(d)) return std::make_unique<CharMeasure>(text);
+    return std::make_unique<ByteMeasure>(text);
   }
+  std::unique_ptr<Measure> of_document(int64_t d) const { return of_document(d, texts_[d]); }
 
  private:
   const Texts& texts_;

@@ -1,8 +1,10 @@
 #include "bindings/text_args.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
+#include "core/parallel.h"
 #include "core/utf8.h"
 
 namespace rc {
@@ -38,25 +40,58 @@ struct ArrowArrayStream {
 
 bool is_utf8(const ArrowSchema& schema) { return !std::strcmp(schema.format, "u") || !std::strcmp(schema.format, "U"); }
 
-using Owned = std::unique_ptr<char, decltype(&std::free)>;
+constexpr int64_t VERY_LARGE = 1 << 20;  // characters
+constexpr int64_t PIECE = 1 << 18;
 
-// The UTF-8 of a string. Room is made for the longest that it can be, and what is left over (and was never touched) is
-// given back: sooner than a pass for the size, which is made for very large strings only.
+// The UTF-8 of a string, in `room`. Room is made for the longest that it can be: memory that is not touched costs
+// nothing. A very large string is measured first, and converted in pieces.
 template <class Unit>
-Owned to_utf8(const Unit* units, int64_t n, int64_t& bytes) {
-  constexpr int64_t very_large = 1 << 22, longest = sizeof(Unit) == 1 ? 2 : sizeof(Unit) == 2 ? 3 : 4;
-  const auto room = static_cast<size_t>(n < very_large ? longest * n : utf8_size(units, n));
-  Owned out(static_cast<char*>(std::malloc(room)), &std::free);
-  if (!out) throw std::bad_alloc();
-  bytes = write_utf8(units, n, out.get()) - out.get();
-  if (void* smaller = std::realloc(out.get(), static_cast<size_t>(bytes))) {
-    out.release();
-    out.reset(static_cast<char*>(smaller));
+std::string_view to_utf8(const Unit* units, int64_t n, Utf8Room& room, int threads) {
+  if (n < VERY_LARGE) {
+    constexpr int64_t longest = sizeof(Unit) == 1 ? 2 : sizeof(Unit) == 2 ? 3 : 4;
+    char* out = room.bytes(longest * n);
+    return {out, static_cast<size_t>(write_utf8(units, n, out) - out)};
   }
-  return out;
+  const int64_t pieces = (n + PIECE - 1) / PIECE;
+  const auto length = [&](int64_t p) { return std::min(PIECE, n - p * PIECE); };
+  std::vector<int64_t> ends(pieces + 1, 0);
+  parallel_for(pieces, threads, 1, [&](int64_t p) { ends[p + 1] = utf8_size(units + p * PIECE, length(p)); });
+  for (int64_t p = 0; p < pieces; p++) ends[p + 1] += ends[p];
+  char* out = room.bytes(ends[pieces]);
+  parallel_for(pieces, threads, 1, [&](int64_t p) { write_utf8(units + p * PIECE, length(p), out + ends[p]); });
+  return {out, static_cast<size_t>(ends[pieces])};
+}
+
+// Reads the string only, which nobody changes: needs no GIL as long as somebody keeps it.
+std::string_view to_utf8(PyObject* string, Utf8Room& room, int threads) {
+  const Py_ssize_t n = PyUnicode_GET_LENGTH(string);
+  const void* data = PyUnicode_DATA(string);
+  const int kind = PyUnicode_KIND(string);
+  if (kind == PyUnicode_1BYTE_KIND) return to_utf8(static_cast<const Py_UCS1*>(data), n, room, threads);
+  if (kind == PyUnicode_2BYTE_KIND) return to_utf8(static_cast<const Py_UCS2*>(data), n, room, threads);
+  return to_utf8(static_cast<const Py_UCS4*>(data), n, room, threads);
 }
 
 }  // namespace
+
+char* Utf8Room::bytes(int64_t n) {
+  if (n > size_ || !memory_) {
+    memory_.reset();
+    memory_.reset(static_cast<char*>(std::malloc(static_cast<size_t>(n))));
+    if (n && !memory_) throw std::bad_alloc();
+    size_ = n;
+  }
+  return memory_.get();
+}
+
+void Utf8Room::keep(int64_t n) {
+  if (n >= size_) return;
+  void* smaller = std::realloc(memory_.get(), static_cast<size_t>(std::max<int64_t>(n, 1)));
+  if (!smaller) return;
+  memory_.release();
+  memory_.reset(static_cast<char*>(smaller));
+  size_ = n;
+}
 
 Texts::Texts(const py::sequence& strings) {
   const auto fast = py::reinterpret_steal<py::object>(PySequence_Fast(strings.ptr(), "texts must be a sequence"));
@@ -69,34 +104,55 @@ Texts::Texts(const py::sequence& strings) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast.ptr(), i);
     if (!PyUnicode_Check(item))
       throw py::value_error("texts must be str; document " + std::to_string(i) + " is " + Py_TYPE(item)->tp_name);
-    const Py_ssize_t length = PyUnicode_GET_LENGTH(item);
-    const void* data = PyUnicode_DATA(item);
-    if (PyUnicode_IS_ASCII(item)) {
-      views_.emplace_back(static_cast<const char*>(data), length);
-      ascii_.push_back(1);
-    } else {
-      int64_t bytes = 0;
-      const int kind = PyUnicode_KIND(item);
-      Owned utf8 = kind == PyUnicode_1BYTE_KIND   ? to_utf8(static_cast<const Py_UCS1*>(data), length, bytes)
-                   : kind == PyUnicode_2BYTE_KIND ? to_utf8(static_cast<const Py_UCS2*>(data), length, bytes)
-                                                  : to_utf8(static_cast<const Py_UCS4*>(data), length, bytes);
-      views_.emplace_back(utf8.get(), bytes);
-      ascii_.push_back(0);
-      owned_.push_back(std::move(utf8));
-    }
+    const bool ascii = PyUnicode_IS_ASCII(item);
+    if (ascii)
+      views_.emplace_back(static_cast<const char*>(PyUnicode_DATA(item)), PyUnicode_GET_LENGTH(item));
+    else
+      views_.emplace_back();
+    ascii_.push_back(ascii);
+    if (!ascii) converted_ = false;
     strings_.push_back(py::reinterpret_borrow<py::object>(item));
   }
 }
 
 Texts::~Texts() = default;
 
+void Texts::convert() const {
+  const int threads = default_threads();
+  std::vector<int64_t> documents;
+  for (int64_t d = 0; d < size(); d++)
+    if (!ascii_[d]) documents.push_back(d);
+  owned_.resize(documents.size());
+  const auto convert_one = [&](int64_t k, int workers) {
+    std::string_view& view = views_[documents[k]];
+    view = to_utf8(strings_[documents[k]].ptr(), owned_[k], workers);
+    owned_[k].keep(static_cast<int64_t>(view.size()));
+    view = {owned_[k].bytes(0), view.size()};
+  };
+  const auto is_large = [&](int64_t k) { return about_size(documents[k]) >= VERY_LARGE; };
+  const auto n = static_cast<int64_t>(documents.size());
+  parallel_for(n, threads, 8, [&](int64_t k) {
+    if (!is_large(k)) convert_one(k, 1);
+  });
+  for (int64_t k = 0; k < n; k++)
+    if (is_large(k)) convert_one(k, threads);
+  converted_ = true;
+}
+
+std::string_view Texts::view(int64_t i, Utf8Room& room, int threads) const {
+  return converted_ || ascii_[i] ? views_[i] : to_utf8(strings_[i].ptr(), room, threads);
+}
+
+int64_t Texts::about_size(int64_t i) const {
+  return converted_ || ascii_[i] ? static_cast<int64_t>(views_[i].size()) : PyUnicode_GET_LENGTH(strings_[i].ptr());
+}
+
 std::unique_ptr<Texts> Texts::part(int64_t begin, int64_t end) const {
   if (begin < 0 || begin > end || end > size()) throw py::index_error("part is outside the batch");
-  if (!owned_.empty()) throw py::value_error("part takes a batch made from Arrow");
+  if (!strings_.empty()) throw py::value_error("part takes a batch made from Arrow");
   std::unique_ptr<Texts> texts(new Texts());
   texts->views_.assign(views_.begin() + begin, views_.begin() + end);
   texts->ascii_.assign(ascii_.begin() + begin, ascii_.begin() + end);
-  if (!strings_.empty()) texts->strings_.assign(strings_.begin() + begin, strings_.begin() + end);
   texts->kept_ = kept_;
   return texts;
 }
@@ -172,7 +228,7 @@ void Texts::add_arrow(const py::object& pair) {
 
 int64_t Texts::bytes() const {
   int64_t total = 0;
-  for (const auto& view : views_) total += static_cast<int64_t>(view.size());
+  for (const auto& view : views()) total += static_cast<int64_t>(view.size());
   return total;
 }
 

@@ -1,11 +1,15 @@
-// A batch of documents from Python, as UTF-8 views. ASCII strings and Arrow arrays are not copied.
+// A batch of documents from Python, as UTF-8 views. ASCII strings and Arrow arrays are not copied. Other strings are
+// converted when the views are first asked for; a stage that needs one document at a time converts it into memory that
+// serves the next.
 #pragma once
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +20,19 @@
 namespace rc {
 
 namespace py = pybind11;
+
+// Memory for the UTF-8 of one string after the other.
+class Utf8Room {
+ public:
+  // At least so many bytes; what they held is lost.
+  char* bytes(int64_t n);
+  // Gives back what lies behind the first n bytes, if that is much.
+  void keep(int64_t n);
+
+ private:
+  std::unique_ptr<char, decltype(&std::free)> memory_{nullptr, &std::free};
+  int64_t size_ = 0;
+};
 
 class Texts {
  public:
@@ -30,8 +47,16 @@ class Texts {
   Texts& operator=(const Texts&) = delete;
 
   int64_t size() const { return static_cast<int64_t>(views_.size()); }
-  std::string_view operator[](int64_t i) const { return views_[i]; }
-  const std::vector<std::string_view>& views() const { return views_; }
+  std::string_view operator[](int64_t i) const { return views()[i]; }
+  // The first call converts all strings that are not ASCII, by all threads; it needs no GIL.
+  const std::vector<std::string_view>& views() const {
+    if (!converted_) std::call_once(once_, [this] { convert(); });
+    return views_;
+  }
+  // Document i until `room` takes another, converted by so many threads.
+  std::string_view view(int64_t i, Utf8Room& room, int threads = 1) const;
+  // The bytes of document i, or its characters where it is not converted yet.
+  int64_t about_size(int64_t i) const;
   int64_t bytes() const;
 
   py::str string(int64_t i) const;
@@ -42,12 +67,15 @@ class Texts {
  private:
   Texts() = default;
   void add_arrow(const py::object& array_capsules);
+  void convert() const;
 
-  std::vector<std::string_view> views_;
   std::vector<uint8_t> ascii_;
-  std::vector<py::object> strings_;                                 // the Python strings, if made from such
-  std::vector<std::unique_ptr<char, decltype(&std::free)>> owned_;  // UTF-8 of strings that are not ASCII
-  std::vector<py::object> kept_;                                    // Arrow capsules
+  std::vector<py::object> strings_;  // the Python strings, if made from such
+  std::vector<py::object> kept_;     // Arrow capsules
+  mutable std::vector<std::string_view> views_;
+  mutable std::vector<Utf8Room> owned_;  // of the strings that are not ASCII
+  mutable std::atomic<bool> converted_{true};
+  mutable std::once_flag once_;
 };
 
 // The token indexes of a batch, and the counter for pieces whose size cannot be told from them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/graphemes.h"
+#include "core/parallel.h"
 #include "core/utf8.h"
 #include "structure/separators.h"
 
@@ -25,19 +26,24 @@ struct Cut {
 class Separator {
  public:
   Separator(const char* text, const std::string& literal)
-      : text_(text), bytes_(literal), length_(static_cast<int64_t>(literal.size())) {
-    last_ = RC_PICK(find_last);
-    first_ = RC_PICK(find_first);
-  }
+      : text_(text),
+        literal_(literal.data()),
+        size_(static_cast<int64_t>(literal.size())),
+        length_(size_),
+        last_(RC_PICK(find_last)),
+        first_(RC_PICK(find_first)) {}
   // The level as one separator, if it can be one.
   static bool is_set(const std::vector<std::string>& literals) {
-    if (literals.size() < 2 || literals.size() > 4) return false;
+    if (literals.size() < 2 || literals.size() > MOST) return false;
     return std::all_of(literals.begin(), literals.end(), [](const std::string& s) { return s.size() == 1; });
   }
-  Separator(const char* text, const std::vector<std::string>& set) : text_(text), length_(1) {
-    for (const std::string& literal : set) bytes_ += literal;
-    last_ = RC_PICK(find_last_of);
-    first_ = RC_PICK(find_first_of);
+  Separator(const char* text, const std::vector<std::string>& set)
+      : text_(text),
+        size_(static_cast<int64_t>(set.size())),
+        length_(1),
+        last_(RC_PICK(find_last_of)),
+        first_(RC_PICK(find_first_of)) {
+    for (size_t i = 0; i < set.size(); i++) set_[i] = set[i][0];
   }
 
   int64_t length() const { return length_; }
@@ -47,7 +53,7 @@ class Separator {
     if (high >= none_from_ && high <= none_to_) high = none_from_ - 1;
     const int64_t from = low >= none_from_ && low <= none_to_ ? none_to_ + 1 : low;
     if (from > high) return -1;
-    const int64_t match = last_(text_, from, high, bytes_.data(), static_cast<int64_t>(bytes_.size()));
+    const int64_t match = last_(text_, from, high, bytes(), size_);
     remember(match < 0 ? from : match + 1, high);
     return match;
   }
@@ -55,12 +61,16 @@ class Separator {
     if (low >= none_from_ && low <= none_to_) low = none_to_ + 1;
     const int64_t to = high >= none_from_ && high <= none_to_ ? none_from_ - 1 : high;
     if (low > to) return -1;
-    const int64_t match = first_(text_, low, to, bytes_.data(), static_cast<int64_t>(bytes_.size()));
+    const int64_t match = first_(text_, low, to, bytes(), size_);
     remember(low, match < 0 ? to : match - 1);
     return match;
   }
 
  private:
+  static constexpr size_t MOST = 4;  // bytes that find_last_of takes
+
+  const char* bytes() const { return literal_ ? literal_ : set_; }
+
   void remember(int64_t from, int64_t to) {
     if (from > to) return;
     const bool joins = from <= none_to_ + 1 && to >= none_from_ - 1;
@@ -69,11 +79,20 @@ class Separator {
   }
 
   const char* text_;
-  std::string bytes_;
-  int64_t length_;
+  const char* literal_ = nullptr;  // or, where there is none, set_
+  char set_[MOST] = {};
+  int64_t size_, length_;
   int64_t none_from_ = 0, none_to_ = -1;  // it starts nowhere in [none_from_, none_to_]
   decltype(RC_PICK(find_last)) last_;
   decltype(RC_PICK(find_first)) first_;
+};
+
+// Where a document is packed from: what the chunks that follow depend on.
+struct State {
+  int64_t start;         // of the next chunk
+  int64_t resume;        // where it would start without overlap
+  int64_t previous_end;  // of the chunk before
+  bool overlaps() const { return start < resume; }
 };
 
 // M is the measure's own class, so that its short functions need no call.
@@ -88,56 +107,77 @@ class Packer {
         end_(trim_space(text.data(), begin, end)),
         measure_(measure),
         levels_(levels),
-        options_(options),
-        separators_(levels.size()) {
-    for (size_t i = 0; i < levels.size(); i++) {
-      is_words_.push_back(levels[i].is_words());
-      if (levels[i].kind != Level::Kind::literals) continue;
-      if (Separator::is_set(*levels[i].literals)) {
-        separators_[i].emplace_back(text_, *levels[i].literals);
-      } else {
-        separators_[i].reserve(levels[i].literals->size());
-        for (const std::string& literal : *levels[i].literals) separators_[i].emplace_back(text_, literal);
+        options_(options) {
+    size_t literals = 0;
+    for (const Level& level : levels)
+      if (level.kind == Level::Kind::literals) literals += level.literals->size();
+    separators_.reserve(literals);
+    own_.reserve(levels.size());
+    for (const Level& level : levels) {
+      const size_t first = separators_.size();
+      if (level.kind == Level::Kind::literals) {
+        if (Separator::is_set(*level.literals)) {
+          separators_.emplace_back(text_, *level.literals);
+        } else {
+          for (const std::string& literal : *level.literals) separators_.emplace_back(text_, literal);
+        }
       }
+      own_.push_back({first, separators_.size(), level.is_words()});
     }
     if (options.min_tokens > 1) tail_ = measure.back(end_, options.min_tokens);
   }
 
-  void run(std::vector<PackedChunk>& out) {
-    anchor_ = begin_;
-    int64_t start = start_at(begin_), previous_end = begin_;
-    bool overlaps = false;
-    int64_t resume = start;  // where the chunk starts without overlap
-    while (start < end_) {
-      anchor_ = start;
-      Cut cut;
-      int64_t stop, tokens;
-      if (!fit(start, previous_end, overlaps, cut, stop, tokens)) {
-        start = resume;
-        overlaps = false;
-        continue;
-      }
-      if (stop <= start) {  // white space that a mark had made part of a cluster, which is too large to stay whole
-        start = resume = cut.next;
-        overlaps = false;
-        continue;
-      }
-      out.push_back({start, stop, tokens});
-      // The end after the next, so that it has come from memory by then.
-      __builtin_prefetch(text_ + std::min(end_, stop + 2 * (stop - start)));
-      if (cut.level == FINAL) break;
-      resume = start_at(cut.next);
-      previous_end = stop;
-      start = resume;
-      overlaps = false;
-      if (options_.overlap > 0 && resume < end_) {
-        const int64_t earlier = overlap_start(out.back().start, cut, stop, resume);
-        if (earlier < resume) {
-          start = earlier;
-          overlaps = true;
-        }
-      }
+  // The state in which a document, or a part of it that nothing goes before, begins.
+  State begin_at(int64_t at) {
+    anchor_ = at;
+    const int64_t start = start_at(at);
+    return {start, start, at};
+  }
+
+  // Appends chunks until one would start at or behind `until`. `states`, if given, gets the state before each chunk.
+  void run(State& s, int64_t until, std::vector<PackedChunk>& out, std::vector<State>* states = nullptr) {
+    until = std::min(until, end_);
+    while (s.start < until) step(s, out, states);
+  }
+
+  // Appends the next chunk, or finds a better state for it.
+  void step(State& s, std::vector<PackedChunk>& out, std::vector<State>* states) {
+    anchor_ = s.start;
+    Cut cut;
+    int64_t stop, tokens;
+    if (!fit(s.start, s.previous_end, s.overlaps(), cut, stop, tokens)) {
+      s.start = s.resume;
+      return;
     }
+    if (stop <= s.start) {  // white space that a mark had made part of a cluster, which is too large to stay whole
+      s.start = s.resume = cut.next;
+      return;
+    }
+    if (states) states->push_back(s);
+    out.push_back({s.start, stop, tokens});
+    // About where the chunk after the next will end, so that its text has come from memory by then.
+    const char* ahead = text_ + std::min(end_, stop + 2 * (stop - s.start));
+    for (int line = 0; line < 3; line++) __builtin_prefetch(ahead - 64 * line);
+    if (cut.level == FINAL) {
+      s.start = s.resume = end_;
+      return;
+    }
+    const int64_t chunk_start = s.start;
+    s.start = s.resume = start_at(cut.next);
+    s.previous_end = stop;
+    if (options_.overlap > 0 && s.resume < end_)
+      s.start = std::min(s.start, overlap_start(chunk_start, cut, stop, s.resume));
+  }
+
+  int64_t end() const { return end_; }
+
+  // Whether the same chunks follow. Without overlap the end of the chunk before counts only where white space that
+  // follows it carries a mark.
+  bool same(const State& a, const State& b) const {
+    if (a.start != b.start || a.resume != b.resume) return false;
+    if (a.previous_end == b.previous_end) return true;
+    return !a.overlaps() && skip_space(text_, a.previous_end, end_) <= a.start &&
+           skip_space(text_, b.previous_end, end_) <= b.start;
   }
 
  private:
@@ -244,7 +284,8 @@ class Packer {
         break;
       }
       case Level::Kind::literals:
-        for (Separator& separator : separators_[number]) {
+        for (size_t k = own_[number].first; k < own_[number].last; k++) {
+          Separator& separator = separators_[k];
           const int64_t length = separator.length();
           const int64_t kept = options_.keep == Keep::end ? length : 0;  // the cut's end is match + kept
           int64_t last = std::min(high - kept, size_ - length);
@@ -291,7 +332,8 @@ class Packer {
         break;
       }
       case Level::Kind::literals:
-        for (Separator& separator : separators_[number]) {
+        for (size_t k = own_[number].first; k < own_[number].last; k++) {
+          Separator& separator = separators_[k];
           const int64_t length = separator.length();
           const int64_t kept = options_.keep == Keep::end ? length : 0;
           int64_t first = std::max(low + 1 - kept, begin_);
@@ -322,7 +364,7 @@ class Packer {
     if (low >= chunk_end) return resume;
     int64_t best = chunk_end;
     for (int i = 0; i < static_cast<int>(levels_.size()); i++)
-      if (!is_words_[i]) best = std::min(best, first_start(i, low, best - 1));
+      if (!own_[i].is_words) best = std::min(best, first_start(i, low, best - 1));
     if (best < chunk_end) return best;
     if (!levels_.empty()) {
       const int64_t word = measure_.first_word(low, chunk_end - 1);
@@ -372,7 +414,7 @@ class Packer {
     }
     int64_t unit = limit;
     for (int i = 0; i < static_cast<int>(levels_.size()); i++) {
-      if (i > level && (next.level != FINAL || is_words_[i])) break;
+      if (i > level && (next.level != FINAL || own_[i].is_words)) break;
       const Cut first = first_in(i, resume, unit);
       if (first.found()) unit = first.end;
     }
@@ -401,20 +443,90 @@ class Packer {
   const M& measure_;
   const std::vector<Level>& levels_;
   const PackOptions& options_;
-  mutable std::vector<std::vector<Separator>> separators_;  // by level
-  std::vector<uint8_t> is_words_;                           // by level
+  struct Own {
+    size_t first, last;  // a level's separators
+    bool is_words;
+  };
+  std::vector<Own> own_;  // by level
+  mutable std::vector<Separator> separators_;
 };
+
+// Calls work(measure as its own class, so that its short functions need no call).
+template <class Work>
+auto with_class(const Measure& measure, Work work) {
+  if (const auto* bytes = dynamic_cast<const ByteMeasure*>(&measure)) return work(*bytes);
+  if (const auto* characters = dynamic_cast<const CharMeasure*>(&measure)) return work(*characters);
+  return work(measure);
+}
+
+// A part of a large document, packed as if a chunk started where it begins.
+struct Guess {
+  int64_t begin;
+  State after = {};  // the state behind its last chunk
+  std::vector<PackedChunk> chunks = {};
+  std::vector<State> states = {};
+};
+
+// A word start at or behind `at`, or `size`.
+int64_t guessed_start(const char* text, int64_t at, int64_t size) {
+  while (at < size && !(is_ascii_space(text[at - 1]) && is_visible_ascii(text[at]))) at++;
+  return at;
+}
 
 }  // namespace
 
 void pack(std::string_view text, int64_t begin, int64_t end, const Measure& measure, const std::vector<Level>& levels,
           const PackOptions& options, std::vector<PackedChunk>& out) {
-  if (const auto* bytes = dynamic_cast<const ByteMeasure*>(&measure))
-    Packer<ByteMeasure>(text, begin, end, *bytes, levels, options).run(out);
-  else if (const auto* characters = dynamic_cast<const CharMeasure*>(&measure))
-    Packer<CharMeasure>(text, begin, end, *characters, levels, options).run(out);
-  else
-    Packer<Measure>(text, begin, end, measure, levels, options).run(out);
+  with_class(measure, [&](const auto& own) {
+    Packer packer(text, begin, end, own, levels, options);
+    State state = packer.begin_at(begin);
+    packer.run(state, end, out);
+  });
+}
+
+void pack_large(std::string_view text, const MeasureMaker& measure, const std::vector<Level>& levels,
+                const PackOptions& options, int threads, std::vector<PackedChunk>& out, int64_t part_bytes) {
+  const auto size = static_cast<int64_t>(text.size());
+  std::vector<Guess> guesses{{0}};
+  // Windows that may be cut anywhere never meet.
+  if (!levels.empty())
+    for (int64_t at = part_bytes; at < size - part_bytes; at = std::max(at, guesses.back().begin) + part_bytes)
+      guesses.push_back({guessed_start(text.data(), at, size)});
+  if (guesses.size() == 1) return pack(text, 0, size, *measure(), levels, options, out);
+  parallel_for(static_cast<int64_t>(guesses.size()), threads, 1, [&](int64_t g) {
+    Guess& guess = guesses[g];
+    const int64_t until = g + 1 < static_cast<int64_t>(guesses.size()) ? guesses[g + 1].begin : size;
+    const auto own_measure = measure();
+    with_class(*own_measure, [&](const auto& own) {
+      Packer packer(text, 0, size, own, levels, options);
+      guess.after = packer.begin_at(guess.begin);
+      packer.run(guess.after, until, guess.chunks, g ? &guess.states : nullptr);
+    });
+  });
+  // Follows the true chunks; where they come to a state of a guess, those that follow are known.
+  const auto own_measure = measure();
+  with_class(*own_measure, [&](const auto& own) {
+    Packer packer(text, 0, size, own, levels, options);
+    State state = guesses[0].after;
+    out.insert(out.end(), guesses[0].chunks.begin(), guesses[0].chunks.end());
+    for (size_t g = 1; g < guesses.size(); g++) {
+      Guess& guess = guesses[g];
+      size_t k = 0;
+      while (k < guess.states.size() && state.start < packer.end()) {
+        if (guess.states[k].start < state.start) {
+          k++;
+        } else if (packer.same(guess.states[k], state)) {
+          out.insert(out.end(), guess.chunks.begin() + static_cast<int64_t>(k), guess.chunks.end());
+          state = guess.after;
+          break;
+        } else {
+          packer.step(state, out, nullptr);
+        }
+      }
+      guess = {};
+    }
+    packer.run(state, size, out);
+  });
 }
 
 }  // namespace rc

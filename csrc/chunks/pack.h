@@ -6,6 +6,8 @@
 // separator hierarchy).
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,5 +52,14 @@ struct PackedChunk {
 // increasing. Only a single character that is larger than max_tokens by itself makes a chunk exceed it.
 void pack(std::string_view text, int64_t begin, int64_t end, const Measure& measure, const std::vector<Level>& levels,
           const PackOptions& options, std::vector<PackedChunk>& out);
+
+using MeasureMaker = std::function<std::unique_ptr<Measure>()>;
+
+// The same for a whole document, by several threads, each with a measure of its own. They begin in the middle, as if a
+// chunk started there; where the chunks of the part before come to the same place and state, those that follow are the
+// same, and are taken over. (Measured: after a few dozen chunks. Where they never meet, the time of one thread is
+// spent.)
+void pack_large(std::string_view text, const MeasureMaker& measure, const std::vector<Level>& levels,
+                const PackOptions& options, int threads, std::vector<PackedChunk>& out, int64_t part_bytes = 1 << 19);
 
 }  // namespace rc

@@ -10,7 +10,14 @@ namespace RC_SIMD {
 int64_t count_code_points(const char* text, int64_t size) {
   int64_t continuations = 0;
   int64_t i = 0;
-#if defined(__AVX2__)
+#if defined(__AVX512BW__)
+  const __m512i limit = _mm512_set1_epi8(-64);
+  for (; size - i >= 64; i += 64)
+    continuations += __builtin_popcountll(_mm512_cmplt_epi8_mask(_mm512_loadu_si512(text + i), limit));
+  const __mmask64 rest = ~(~0ull << (size - i));
+  return size - continuations -
+         __builtin_popcountll(_mm512_cmplt_epi8_mask(_mm512_maskz_loadu_epi8(rest, text + i), limit));
+#elif defined(__AVX2__)
   // Counted in byte lanes, which hold 255.
   const __m256i limit = _mm256_set1_epi8(-64), zero = _mm256_setzero_si256();
   while (size - i >= 32) {

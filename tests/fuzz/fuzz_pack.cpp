@@ -1,6 +1,9 @@
 // Any text through the packing stage as windows, sentence groups and a separator hierarchy: chunks in order, within the
 // maximum unless one character alone exceeds it, never blank, no character lost, overlap within its limit, no character
 // or cluster cut while there was room not to.
+#include <algorithm>
+#include <memory>
+
 #include "chunks/measure.h"
 #include "chunks/pack.h"
 #include "core/graphemes.h"
@@ -87,6 +90,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   std::vector<rc::PackedChunk> chunks;
   rc::pack(text, 0, n, measure, levels, options, chunks);
+  std::vector<rc::PackedChunk> from_parts;
+  const auto own_measure = [&]() -> std::unique_ptr<rc::Measure> {
+    if (kind == 0) return std::make_unique<rc::CharMeasure>(text);
+    if (kind == 1) return std::make_unique<rc::ByteMeasure>(text);
+    return std::make_unique<rc::TokenMeasure>(text, index, counter);
+  };
+  rc::pack_large(text, own_measure, levels, options, 1, from_parts, 16);
+  const auto same = [](const rc::PackedChunk& a, const rc::PackedChunk& b) {
+    return a.start == b.start && a.end == b.end && a.tokens == b.tokens;
+  };
+  require(std::equal(chunks.begin(), chunks.end(), from_parts.begin(), from_parts.end(), same), "parts give the same");
   int64_t reached = 0, before = -1;
   for (const rc::PackedChunk& chunk : chunks) {
     require(before < chunk.start && chunk.start < chunk.end && chunk.end <= n, "chunks in the text, starts in order");

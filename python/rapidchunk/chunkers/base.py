@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
+import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -245,20 +247,19 @@ class _Batch:
 
     def parts(self) -> Iterator[tuple[int, int]]:
         """Runs of documents of about BATCH_BYTES."""
-        sizes = list(map(len, self.source)) if isinstance(self.source, list) else self.source.sizes().tolist()
-        begin = total = 0
-        for number, size in enumerate(sizes if sum(sizes) >= BATCH_BYTES else ()):
-            total += size
-            if total >= BATCH_BYTES:
-                yield begin, number + 1
-                begin, total = number + 1, 0
-        if begin < len(sizes):
-            yield begin, len(sizes)
+        sizes = map(len, self.source) if isinstance(self.source, list) else self.source.sizes().tolist()
+        ends = list(itertools.accumulate(sizes))
+        begin = 0
+        while begin < len(ends):
+            least = (ends[begin - 1] if begin else 0) + BATCH_BYTES
+            end = min(bisect.bisect_left(ends, least) + 1, len(ends))
+            yield begin, end
+            begin = end
 
     def texts(self, begin: int, end: int) -> _core.Texts:
         if isinstance(self.source, _core.Texts):
             return self.source.part(begin, end)
-        return _core.Texts(self.source[begin:end])
+        return _core.Texts(self.source if end - begin == len(self.source) else self.source[begin:end])
 
 
 def _as_ids(ids: Any) -> list[Any] | None:
