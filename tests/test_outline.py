@@ -25,6 +25,18 @@ def test_a_book():
     ]
 
 
+def test_chapters_with_their_title_below_and_books_of_one_name():
+    text = "CHAPTER I\n\nLoomings\n\nCall me Ishmael.\n\nCHAPTER II.\nThe Carpet-Bag\n\nI stuffed a shirt.\n\n"
+    text += "CHAPTER III\n\nHe sat.\n"
+    assert paths(rc.BookChunker(20, tokenizer="words"), text) == [
+        ("Call me Ishmael.", ("CHAPTER I: Loomings",)),
+        ("I stuffed a shirt.", ("CHAPTER II: The Carpet-Bag",)),
+        ("He sat.", ("CHAPTER III",)),
+    ]
+    text = "1 Kings 1\n\nNow he was old.\n\nFigure 7\n\n1 Kings 2\n\nThe days drew nigh.\n"
+    assert [path for _, path in paths(rc.BookChunker(12, tokenizer="words"), text)] == [("1 Kings 1",), ("1 Kings 2",)]
+
+
 def test_patterns_of_ones_own():
     chunker = rc.BookChunker(20, tokenizer="words", patterns=[(1, r"== .* =="), (2, r"= .* =")])
     assert paths(chunker, "== A ==\n\n= b =\n\nx\n\nCHAPTER I\n\ny") == [("y", ("== A ==", "= b ="))]
@@ -57,10 +69,58 @@ def test_clauses():
         ("(i) one kind", ("1. Scope", "1.1", "(b)", "(i)")),
         ("(ii) other", ("1. Scope", "1.1", "(b)", "(ii)")),
         ("(c) more", ("1. Scope", "1.1", "(c)")),
-        ("2.1 Price. It is 3.5 times.", ("2. Terms", "2.1")),
+        ("2.1 Price. It is 3.5 times.", ("2. Terms", "2.1 Price")),
         ("and 2. is no clause", ("ARTICLE IV Law",)),
         ("(h) eight", ("ARTICLE IV Law", "(h)")),
         ("(i) nine", ("ARTICLE IV Law", "(i)")),
+    ]
+
+
+def test_titles_of_clauses():
+    text = (
+        "0. Definitions.\n\nText.\n\n1. Grant of License. The licensor grants what is\nsaid here.\n\n"
+        "2. You may copy verbatim copies of the work, in any medium, and\n   give them away.\n\n"
+        "(a) You must retain, in the source form of any\n    work, all notices.\n\nb) Notices\n\nmore\n"
+    )
+    titles = [path[-1] for _, path in paths(rc.LegalChunker(40, tokenizer="words", min_tokens=0), text)]
+    assert titles == ["0. Definitions", "1. Grant of License", "2", "(a)", "b) Notices"]
+
+
+def test_numbers_within_sentences_begin_no_clause():
+    text = (
+        "1. Scope\n\nNo covered work is a measure under the article that is\n11 of the treaty, or under any part of section\n"
+        "7. This requirement modifies the requirements of the clauses in\nSection 4.2, and of those that are named in\n"
+        "(c) above. Write to the Foundation:\n51 Franklin Street\n\n2. Terms\n\nIt is so under the following conditions, as they "
+        "stand and\n2.1 Apply here.\n"
+    )
+    found = paths(rc.LegalChunker(100, tokenizer="words", min_tokens=0), text)
+    assert [path[-1] for _, path in found] == ["1. Scope", "2. Terms", "2.1"]
+
+
+def test_articles_and_sections():
+    text = "ARTICLE I\nTerms\nSection 1.1 Price.\nIt is so.\nSection 1.2 Time.\nNow.\nARTICLE II\nLaw\n"
+    found = paths(rc.LegalChunker(8, tokenizer="words", min_tokens=0), text)
+    assert found[1][1] == ("ARTICLE I", "Section 1.1 Price")
+    assert found[-1][1] == ("ARTICLE II",)
+    text = "Section 1\nGeneral rules\nArticle 1\nA word.\nArticle 2\nMore.\nSection 2\nOther rules\n"
+    found = paths(rc.LegalChunker(8, tokenizer="words", min_tokens=0), text)
+    assert [path for _, path in found] == [
+        ("Section 1",),
+        ("Section 1", "Article 1"),
+        ("Section 1", "Article 2"),
+        ("Section 2",),
+    ]
+
+
+def test_a_table_of_contents_is_text():
+    text = "Format\n\n  1. Preface\n     1.1. Notices ..... 3\n  2. Blocks\n\n1. Preface\n\nTo read.\n\n1.1. Notices\n\nNone.\n\n"
+    text += "2. Blocks\n\nThey are.\n"
+    found = paths(rc.PaperChunker(20, tokenizer="words", min_tokens=0), text)
+    assert found == [
+        ("  2. Blocks", ()),
+        ("To read.", ("1. Preface",)),
+        ("None.", ("1. Preface", "1.1. Notices")),
+        ("They are.", ("2. Blocks",)),
     ]
 
 

@@ -2,12 +2,13 @@
 
 from rapidchunk.chunkers.api import ApiChunker
 from rapidchunk.chunkers.base import Chunker
+from rapidchunk.chunkers.book import BookChunker
 from rapidchunk.chunkers.chat import ChatChunker
+from rapidchunk.chunkers.clauses import LegalChunker, PaperChunker
 from rapidchunk.chunkers.code import CodeChunker
 from rapidchunk.chunkers.hierarchical import HierarchicalChunker, SentenceWindowChunker
 from rapidchunk.chunkers.html import HtmlChunker
 from rapidchunk.chunkers.markdown import MarkdownChunker
-from rapidchunk.chunkers.outline import BookChunker, LegalChunker, PaperChunker
 from rapidchunk.chunkers.pages import PageChunker
 from rapidchunk.chunkers.proposition import PropositionChunker
 from rapidchunk.chunkers.recursive import RecursiveChunker
