@@ -52,6 +52,29 @@ def test_auto_by_content(kind):
     assert len(chunks) and chunks.tokens.max() <= chunker.max_tokens
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("chat", "12/03/24, 10:15 - Ada: Hi\n12/03/24, 10:16 - Bob: Yes?\n12/03/24, 10:20 - Ada: Nothing.\n"),
+        ("chat", "[10:15] <ada> hi\n[10:16] <bob> yes?\n[10:17] <ada> nothing\n"),
+        ("chat", "Ada  10:15 AM\nHi\n\nBob  10:16 AM\nYes?\n\nAda  10:17 AM\nNothing.\n"),
+        ("chat", "user: hi\nassistant: yes?\nuser: nothing\n"),
+        ("chat", json.dumps({"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes"}]})),
+        # Records, logs, style sheets and changes are no conversations.
+        ("general", "Files: *\nCopyright: A\nLicense: B\n\nFiles: debian\nCopyright: C\nLicense: D\n"),
+        ("general", "".join(f"Passed: test_{i}\n" for i in range(20)) + "Failed: a\nFailed: b\n"),
+        ("general", "a {\n  color: red;\n  margin: 0;\n}\nb {\n  color: blue;\n  margin: 1;\n}\n"),
+        ("general", "fix: a crash\nperf: faster\nfix: another\nperf: more\n"),
+        # Comments are no headings.
+        ("general", "# Older entries were removed.\n# They are elsewhere.\nport = 1\n\n# second\n# part\nname = 2\n"),
+        # One shall makes no law of a manual.
+        ("general", "1.1 Use\n\n1.2 Names\n\n1.3 More\n\n" + "It shall work. " * 3 + "It does. " * 900),
+    ],
+)
+def test_auto_knows_what_looks_alike(kind, text):
+    assert rc.for_document("auto", text).reason.split(" ")[0].rstrip(":") == kind
+
+
 def test_auto_by_suffix_and_kind_of_value():
     assert rc.for_document(file="notes.md").reason.startswith("docs (suffix .md)")
     code = rc.for_document(file="src/a.py")

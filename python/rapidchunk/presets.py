@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -12,8 +10,8 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, _Batch
-from rapidchunk.chunkers.grammars import LANGUAGES
 from rapidchunk.chunks import COLUMNS, Chunks
+from rapidchunk.kinds import CODE, guess, is_html
 
 __all__ = ["KINDS", "DocumentChunker", "for_document", "sized"]
 
@@ -41,21 +39,6 @@ KINDS: dict[str, _Preset] = {
 }
 # Kinds whose sections have no meaning of their own where the whole document fits.
 _WHOLE = ("docs", "legal", "paper", "book")
-
-_MARKUP = {".md": "markdown", ".markdown": "markdown", ".html": "html", ".htm": "html", ".xhtml": "html"}
-_CODE = {f".{suffix}": name for name, (_, _, suffixes) in LANGUAGES.items() for suffix in suffixes}
-
-_TURN = re.compile(r"(?m)^(?:\[[^\]\n]{1,40}\] ?)?[A-Z][\w .'-]{0,30}(?: \([^)\n]{1,30}\))?: \S")
-_CLAUSE = re.compile(r"(?m)^\s{0,8}(?:Article \d|§ ?\d|Section \d|\d{1,2}\.\d{1,2}\.? \S|\([a-z]\) )")
-_LEGAL_WORDS = re.compile(r"(?i)\b(?:shall|hereby|herein|thereof|pursuant|whereas|indemnif\w+|liabilit\w+)\b")
-_PAPER = re.compile(
-    r"(?im)^\s*(?:\d\.?\s+)?(?:abstract|introduction|related work|methods?|results|conclusions?|references)\W*$"
-)
-_CHAPTER = re.compile(
-    r"(?m)^\s*(?:CHAPTER|Chapter|PART|Part|BOOK|Book|KAPITEL|Kapitel|CHAPITRE|Chapitre) [\dIVXLC]+\b.{0,60}$"
-)
-_HEADING = re.compile(r"(?m)^#{1,6} \S|^(?:```|~~~)")
-_HTML = re.compile(r"(?i)\s*(?:<!doctype html|<html\b|<head\b|<body\b)")
 
 
 def for_document(
@@ -90,14 +73,14 @@ def for_document(
     if kind == "auto":
         if text is None and file is None:
             raise ValueError('kind "auto" needs text or file')
-        kind, because = _guess(text, suffix)
+        kind, because = guess(text, suffix)
     preset = KINDS[kind]
     strategy = preset.strategy
-    if kind == "docs" and (suffix in (".html", ".htm", ".xhtml") or (not suffix and _is_html(text))):
+    if kind == "docs" and (suffix in (".html", ".htm", ".xhtml") or (not suffix and is_html(text))):
         strategy = "html"
     options = _sized(preset, overrides)
     if kind == "code":
-        language = language or _CODE.get(suffix)
+        language = language or CODE.get(suffix)
         if language is None:
             raise ValueError("language must be given for code, or a file with a known suffix")
     known = strategies.parameters(strategy)
@@ -216,62 +199,3 @@ def _merged(name: str, values: list[Any]) -> Any:
     if name.endswith("_start") or name.startswith("start_") or isinstance(values[0], np.generic):
         return values[0]
     return values[0] if all(value == values[0] for value in values) else None
-
-
-def _is_html(text: Any) -> bool:
-    if isinstance(text, bytes):
-        text = text[:2000].decode("latin-1")
-    return isinstance(text, str) and _HTML.match(text[:2000].lstrip("\ufeff")) is not None
-
-
-def _guess(text: Any, suffix: str) -> tuple[str, str]:
-    """The kind of a document and why."""
-    if suffix in _CODE:
-        return "code", f"suffix {suffix}"
-    if suffix in _MARKUP:
-        return "docs", f"suffix {suffix}"
-    if isinstance(text, list):
-        return "chat", "a list of messages"
-    if _is_html(text):
-        return "docs", "begins as HTML does"
-    if not isinstance(text, str):
-        return "general", f"nothing known about suffix {suffix}" if suffix else "no text to look at"
-    head = text[:200_000]
-    start = head.lstrip("\ufeff \t\r\n")
-    if start[:1] in "{[" and start:
-        found = _json_kind(text)
-        if found:
-            return found
-    if re.match(r"(?:openapi|swagger): *['\"]?\d", start):
-        return "api", "begins with openapi or swagger"
-    lines = max(sum(1 for line in head.splitlines() if line.strip()), 1)
-    if len(_HEADING.findall(head)) >= 2:
-        return "docs", "has Markdown headings or fences"
-    turns = len(_TURN.findall(head))
-    if turns >= 3 and turns >= 0.4 * lines:
-        return "chat", f"{turns} of {lines} lines begin with a speaker"
-    if len({match.lower().strip(" \t.0123456789") for match in _PAPER.findall(head)}) >= 3:
-        return "paper", "has the sections of a paper"
-    if len(_CHAPTER.findall(head)) >= 2:
-        return "book", "has chapter headings"
-    clauses, legal = len(_CLAUSE.findall(head)), len(_LEGAL_WORDS.findall(head))
-    if clauses >= 3 and legal >= 3:
-        return "legal", f"{clauses} numbered clauses and {legal} words of contracts and laws"
-    return "general", "nothing special in the text"
-
-
-def _json_kind(text: str) -> tuple[str, str] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        try:
-            value = [json.loads(line) for line in text.splitlines()[:3] if line.strip()]
-        except (ValueError, RecursionError):
-            return None
-    if isinstance(value, Mapping):
-        if "openapi" in value or "swagger" in value:
-            return "api", "an object with openapi or swagger"
-        value = value.get("messages")
-    if isinstance(value, list) and value and all(isinstance(m, Mapping) and "role" in m for m in value):
-        return "chat", "messages with roles"
-    return None

@@ -71,7 +71,8 @@ def choose(file: str, text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         ValueError: the file should be JSON, by its suffix, and is not.
     """
-    from rapidchunk.presets import KINDS, _guess
+    from rapidchunk.kinds import guess
+    from rapidchunk.presets import KINDS
 
     suffix = PurePath(file).suffix.lower()
     for language, (package, _, suffixes) in chunkers.grammars.LANGUAGES.items():
@@ -84,7 +85,7 @@ def choose(file: str, text: str) -> tuple[str, dict[str, Any]]:
         return ("api" if _API_YAML.search(text[:20_000]) else "recursive"), {}
     if suffix == ".json":
         _require_json(text)
-    kind, _ = _guess(text, suffix)
+    kind, _ = guess(text, suffix)
     if suffix == ".json" and kind not in ("api", "chat"):
         return "recursive", {}
     return KINDS[kind].strategy, {}
