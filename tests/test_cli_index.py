@@ -212,6 +212,17 @@ def test_bad_records_are_named(tmp_path: Path, line: str, message: str) -> None:
     assert pq.read_table(output)["text"].to_pylist() == ["Good.", "Good too."]
 
 
+def test_html_is_read_in_the_encoding_it_declares(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(b"<meta charset=latin1><p>caf\xe9")
+    (tmp_path / "b.htm").write_bytes(b"<p>caf\xe9")
+    (tmp_path / "c.html").write_bytes("\ufeff<p>café".encode("utf-16-le"))
+    errors: list[documents.InputError] = []
+    sources = documents.find([str(tmp_path)])
+    found = [d.text for source in sources for d in documents.read(source, on_error=errors.append)]
+    assert found == ["<meta charset=latin1><p>café", "<p>café"]
+    assert len(errors) == 1 and "b.htm: not UTF-8" in str(errors[0])
+
+
 def test_not_utf8_is_named(tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"abc\xff")

@@ -49,6 +49,8 @@ def shown(html, **options):
         ("<pre>x\n  y</pre>z", "x\n  y\n\nz"),
         ("<ul><li>a<li>b <ul><li>c</ul></ul>", "a\nb\n\nc"),
         ("<table><tr><th>A<th>B<tr><td>1<td><b>2</b>x</table>", "A\tB\n1\t2x"),
+        ("<table><tr><th><th>x<th>y<tr><th>r<td><td> <td>v<td><tr><td><td>w", "\tx\ty\nr\t\t\tv\n\tw"),
+        ("<table><tr><td><p>a<p>b<td>c<td><table><tr><td>d<td>e</table>", "a\n\nb\n\nc\n\nd\te"),
         ("<dl><dt>t<dd>d</dl>", "t\nd"),
         ("<details><summary>s</summary>b</details>", "s\nb"),
         ("a<br> b", "a\nb"),
@@ -57,6 +59,14 @@ def shown(html, **options):
         ("<p>un<p>closed <b>bold", "un\n\nclosed bold"),
         ("a<script>b</script><style>c</style><nav>d</nav><!-- e -->f<template>g</template>", "af"),
         ("<title>t</title>a<p hidden>b</p><i style='color:red; DISPLAY: none'>c</i><i aria-hidden=true>d</i>", "a"),
+        (
+            "<p style='display : none !important'>a<p style='VISIBILITY:\thidden;'>b<p style='display:none;display:block'>c",
+            "c",
+        ),
+        (
+            "<p style='--display:none'>a<p style='content:\"display:none\"'>b<p style=x style='display:none'>c",
+            "a\n\nb\n\nc",
+        ),
         ("x<img src=a alt='a &gt; \"b\"'>y<img>z", 'x a > "b" yz'),
         ("", ""),
         ("<p> </p>\n", ""),
@@ -70,6 +80,12 @@ def test_drop_takes_selectors():
     assert shown("<p>a<p class=ad>b", drop=[".ad"]) == "a"
     with pytest.raises(ValueError, match="drop must hold CSS selectors"):
         rc.HtmlChunker(drop=["p["])
+
+
+def test_what_is_dropped_may_be_in_another_or_match_twice():
+    inner = "<p hidden class=ad style='display:none'>a<b hidden>b</b></p>"
+    for page in (inner, f"<div hidden>{inner}</div>", f"<div class=ad>{inner}<i aria-hidden=true>c</i></div>"):
+        assert shown(f"<p>x</p>{page * 50}<p>y</p>", drop=[".ad", "p.ad", "b"]) == "x\n\ny"
 
 
 def test_headings_and_section_elements():
@@ -104,6 +120,16 @@ def test_prepended_headings():
         (b'<meta http-equiv=content-type content="text/html; charset=shift_jis">\x82\xa0', "あ"),
         (b"<meta charset=nonsense>\xc3\xa9", "é"),
         (b"\xff", "\ufffd"),
+        ("<?xml version='1.0' encoding='iso-8859-2'?>\u0142".encode("iso8859-2"), "\u0142"),
+        ("<?xml version='1.0'?>\u0142".encode("utf-16-le"), "\u0142"),
+        (b"<!-- <meta charset=latin1> --><meta name=x content='charset=latin1'>\xc3\xa9", "é"),
+        (b"<META name=a><META\nCHARSET='GB2312'>\xc4\xe3\x81\x30\x81\x30", "你\x80"),
+        (b"<meta charset=x-sjis>\x87\x40", "①"),
+        (b"<meta charset=windows-31j>\x87\x40", "①"),
+        (b"<meta charset=ISO-8859-9>\xfd\x80", "ı€"),
+        (b"<meta charset=undefined><meta charset=idna>\xc3\xa9", "é"),  # names of Python's own
+        (b"<meta charset=utf-16><meta charset=latin1>\xc3\xa9", "é"),
+        (b"<meta charset='\0'>\xc3\xa9", "é"),
     ],
 )
 def test_encodings(data, text):
@@ -194,6 +220,9 @@ ELEMENTS = [
 ]
 ATTRIBUTES = [
     *[""] * 6, " hidden", ' style="Display:None"', " aria-hidden='true'", ' alt="a &amp b&ltc &lt=d"', " a=b/", " /",
+    ' style="display : none !important"', ' style=";visibility:HIDDEN;"', ' style="display:none;display:block"',
+    ' style="--display:none"', ' hidden style="display:none"', " style=x style=display:none",
+    " aria-hidden=false aria-hidden=true",
 ]  # fmt: skip
 OTHERS = [
     "a", "b ", "\n", " ", "c &amp; d", "&#32;", "&#10;", "&#x93;", "&notit;", "&nbsp;", "é", "\r\n", "&", "<", "&#0;",
@@ -278,6 +307,26 @@ def test_tables_that_fit_stay_whole():
     html = f"<p>{'word ' * 12}</p><table>{rows(3, cell)}</table><p>{'word ' * 12}</p>"
     chunks = rc.HtmlChunker(20, tokenizer="words")(html)
     assert [text.count("two") for text in chunks.texts()] == [0, 3, 0]
+
+
+def test_code_that_fits_stays_whole():
+    code = "def f():\n    a = 1\n\n    return a\n\n\nf()"
+    html = f"<h1>A</h1><p>{'word ' * 6}</p><pre>\n{code}\n</pre><p>between</p><pre><code>{code}</code></pre>"
+    chunks = rc.HtmlChunker(12, tokenizer="words")(html)
+    assert chunks.texts() == ["A\n\n" + "word " * 5 + "word", code, "between", code]
+
+
+def test_code_too_long_is_cut_between_lines():
+    html = (
+        "<p>a</p><pre>"
+        + "".join(f"x = {i};  y = {i}.  z = {i}\n{'' if i % 3 else chr(10)}" for i in range(30))
+        + "</pre>b"
+    )
+    texts = rc.HtmlChunker(40, tokenizer="words")(html).texts()
+    assert texts[0] == "a" and texts[-1] == "b" and len(texts) > 4
+    assert all(text.startswith("x = ") and text.split("\n")[-1].count("=") == 3 for text in texts[1:-1])
+    nested = f"<table><tr><td><pre>{'a b ' * 30}</pre></table><pre>x<table><tr><td>y</table>\n\nz</pre>"
+    assert all(len(text.split()) <= 12 for text in rc.HtmlChunker(12, tokenizer="words")(nested).texts())
 
 
 def test_a_row_too_long_is_cut_too():

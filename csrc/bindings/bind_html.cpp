@@ -16,7 +16,7 @@ void to_points(HtmlText& result) {
   std::vector<int64_t*> positions;  // in rising order, for one pass over the text
   for (HtmlEvent& event : result.events) {
     positions.push_back(&event.start);
-    if (event.level > 0 && event.level <= kHtmlTable) positions.push_back(&event.end);
+    if (event.level > 0 && event.level != kHtmlRow) positions.push_back(&event.end);
   }
   std::sort(positions.begin(), positions.end(), [](const int64_t* a, const int64_t* b) { return *a < *b; });
   int64_t byte = 0, point = 0;

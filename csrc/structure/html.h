@@ -8,12 +8,13 @@
 
 namespace rc {
 
-constexpr int64_t kHtmlTable = 7, kHtmlRow = 8;
+constexpr int64_t kHtmlTable = 7, kHtmlRow = 8, kHtmlCode = 9;
 
 struct HtmlEvent {
   int64_t start;  // byte of the text
-  int64_t level;  // 1 to 6: a heading; 0, -1: a section element begins, ends; 7: an outermost table; 8: a row of it
-  int64_t end;    // of a heading's or table's text; of a row, whether it is a header
+  int64_t level;  // 1 to 6: a heading; 0, -1: a section element begins, ends; 7: an outermost table; 8: a row of it;
+                  // 9: an outermost pre that is in no table
+  int64_t end;    // of a heading's, table's or pre's text; of a row, whether it is a header
 };
 
 struct HtmlText {

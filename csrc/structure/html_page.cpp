@@ -118,6 +118,26 @@ bool contains_any_case(std::string_view text, std::string_view what) {
                      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) != text.end();
 }
 
+bool equals_any_case(std::string_view text, std::string_view what) {
+  return text.size() == what.size() && contains_any_case(text, what);
+}
+
+// Whether the declarations of a style attribute hide the element; the last of each property counts.
+bool hides(std::string_view style) {
+  bool displayed = true, visible = true;
+  while (!style.empty()) {
+    const std::string_view declaration = style.substr(0, style.find(';'));
+    style.remove_prefix(std::min(declaration.size() + 1, style.size()));
+    const size_t colon = declaration.find(':');
+    if (colon == std::string_view::npos) continue;
+    const std::string_view name = html::trimmed(declaration.substr(0, colon)), rest = declaration.substr(colon + 1);
+    const std::string_view value = html::trimmed(rest.substr(0, rest.find('!')));
+    if (equals_any_case(name, "display")) displayed = !equals_any_case(value, "none");
+    if (equals_any_case(name, "visibility")) visible = !equals_any_case(value, "hidden");
+  }
+  return !displayed || !visible;
+}
+
 class Page {
  public:
   Page(std::string_view html, const HtmlEntities& entities, const std::vector<std::string>& section_tags,
@@ -205,9 +225,9 @@ class Page {
 
   // What this reader needs to know of a tag.
   struct Attributes {
-    bool hidden = false, any = false;
+    bool hidden = false;
     std::string_view alt;
-    bool has_alt = false, closes_itself = false;
+    bool has_alt = false, has_aria = false, has_style = false, closes_itself = false;
   };
 
   void tag(bool closing) {
@@ -290,21 +310,17 @@ class Page {
   }
 
   void attribute(std::string_view name, std::string_view value, Attributes& found) {
-    found.any = true;
-    const auto is = [name](std::string_view what) {
-      return name.size() == what.size() && contains_any_case(name, what);
-    };
+    const auto is = [name](std::string_view what) { return equals_any_case(name, what); };
     if (is("alt")) {
       if (!found.has_alt) found.alt = value;
       found.has_alt = true;
     } else if (is("hidden")) {
       found.hidden = true;
     } else if (is("aria-hidden")) {
-      found.hidden |= value == "true";
+      if (!std::exchange(found.has_aria, true)) found.hidden |= value == "true";
     } else if (is("style")) {
       if (value.find('&') != std::string_view::npos) given_up_ = true;
-      for (const char* what : {"display:none", "display: none", "visibility:hidden", "visibility: hidden"})
-        found.hidden |= contains_any_case(value, what);
+      if (!std::exchange(found.has_style, true)) found.hidden |= hides(value);
     }
   }
 

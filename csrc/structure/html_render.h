@@ -82,7 +82,7 @@ class Renderer {
   void tag(std::string_view name, bool closing) {
     if (const int need = breaks_of(name)) {
       breaks_ = std::max(breaks_, need);
-      cell_ = false;
+      cells_ = 0;
     }
     if (name == "br" && !closing) {
       space_ = false;
@@ -92,10 +92,13 @@ class Renderer {
         broken_ = true;
       }
     } else if (name == "td" || name == "th") {
-      cell_ |= closing;
+      cells_ += closing && (breaks_ == 0 || new_row_);  // blocks in a cell are apart by breaks
       cell(name == "td", closing);
     }
-    if (name == "pre" || name == "textarea") pre_ = std::max(pre_ + (closing ? -1 : 1), 0);
+    if (name == "pre" || name == "textarea") {
+      pre_ = std::max(pre_ + (closing ? -1 : 1), 0);
+      if (name == "pre") code(closing);
+    }
     if (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6') {
       close_heading();
       if (!closing) {
@@ -105,6 +108,7 @@ class Renderer {
       events_.push_back({closing ? static_cast<int64_t>(out_.size()) : kWaiting, closing ? -1 : 0, 0});
       waiting_ |= !closing;
     } else if (name == "table" || name == "thead" || name == "tr") {
+      new_row_ |= name == "tr" && !closing;
       table(name, closing);
     }
   }
@@ -122,6 +126,7 @@ class Renderer {
   void finish() {
     close_heading();
     close_table();
+    close(code_);
     settle();
     events_.erase(std::remove_if(events_.begin(), events_.end(), [](const HtmlEvent& e) { return e.level == kNone; }),
                   events_.end());
@@ -129,20 +134,18 @@ class Renderer {
 
  private:
   static constexpr int64_t kWaiting = -1;  // begins with the next text
-  static constexpr int64_t kNone = 9;      // a heading or table without text
+  static constexpr int64_t kNone = 10;     // a heading, table or code without text
 
   // Writes what stands between the text so far and the text to come.
   void begin() {
     if (!out_.empty()) {
-      if (breaks_ > 0) {
-        out_.append(static_cast<size_t>(breaks_), '\n');
-      } else if (cell_ || space_) {
-        out_ += cell_ ? '\t' : ' ';
-      }
+      out_.append(static_cast<size_t>(breaks_), '\n');
+      if (breaks_ + cells_ == 0 && space_) out_ += ' ';
     }
-    breaks_ = 0;
-    space_ = cell_ = false;
     settle();
+    out_.append(static_cast<size_t>(cells_), '\t');  // a row begins with its empty cells
+    breaks_ = cells_ = 0;
+    space_ = new_row_ = false;
   }
 
   void settle() {
@@ -154,7 +157,7 @@ class Renderer {
 
   void close_heading() { close(heading_); }
 
-  // Ends the heading or table at `number` among the events; one without text is none.
+  // Ends the heading, table or code at `number` among the events; one without text is none.
   void close(int64_t& number) {
     if (number < 0) return;
     HtmlEvent& event = events_[static_cast<size_t>(number)];
@@ -177,7 +180,10 @@ class Renderer {
     if (name == "table") {
       if (closing && tables_ == 1) close_table();
       tables_ = std::max(tables_ + (closing ? -1 : 1), 0);
-      if (!closing && tables_ == 1) open_event(kHtmlTable, table_);
+      if (!closing && tables_ == 1) {
+        close(code_);
+        open_event(kHtmlTable, table_);
+      }
     } else if (tables_ == 1 && name == "thead") {
       head_ = !closing;
     } else if (tables_ == 1 && !closing) {
@@ -191,6 +197,11 @@ class Renderer {
     row_ = -1;
     head_ = false;
   }
+  // The outermost pre, where it is in no table.
+  void code(bool closing) {
+    if (closing && pre_ == 0) close(code_);
+    if (!closing && code_ < 0 && tables_ == 0) open_event(kHtmlCode, code_);
+  }
   // A row of header cells only is a header.
   void cell(bool data, bool closing) {
     if (closing || tables_ != 1 || row_ < 0) return;
@@ -201,10 +212,12 @@ class Renderer {
   const std::vector<std::string>& section_tags_;
   std::string& out_;
   std::vector<HtmlEvent>& events_;
-  size_t settled_ = 0;                            // events before this one have their start
-  int64_t heading_ = -1, table_ = -1, row_ = -1;  // the open ones among the events
+  size_t settled_ = 0;                                        // events before this one have their start
+  int64_t heading_ = -1, table_ = -1, row_ = -1, code_ = -1;  // the open ones among the events
   int breaks_ = 0, pre_ = 0, tables_ = 0;
-  bool waiting_ = false, space_ = false, cell_ = false;
+  int cells_ = 0;  // of the row, that ended since the last text: as many tabs
+  bool waiting_ = false, space_ = false;
+  bool new_row_ = false;              // a row began since the last text
   bool head_ = false, data_ = false;  // in a thead; the row has a data cell
   bool broken_ = false;               // the text so far ends with a line break of its own: no space follows
 };

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rapidchunk import strategies
+from rapidchunk._html_encoding import html_encoding
 from rapidchunk._surrogates import without_surrogates
 
 __all__ = ["STDIN", "Document", "InputError", "Source", "find", "read"]
@@ -118,7 +119,7 @@ def read(
         on_error: called with what is wrong with a file or a record, which is then left out; else the error is raised.
 
     Raises:
-        InputError: the source cannot be read, is not UTF-8, or a record is not as it should be.
+        InputError: the source cannot be read, is not UTF-8 (or, of HTML, what it declares), or a record is not as it should be.
     """
     fail = on_error or _raise
     try:
@@ -131,7 +132,7 @@ def read(
             yield from _records(source, file, fail)
         else:
             data = file.read()
-            yield Document(source.name, _decode(data, source.name), source, len(data))
+            yield Document(source.name, _text(data, source), source, len(data))
     except OSError as error:
         fail(InputError(f"{source.name}: {error.strerror or error}"))
     except InputError as error:
@@ -177,6 +178,12 @@ def _record(source: Source, data: bytes, number: int, done: int) -> Document:
         raise InputError(f'{place}: "id" must be a string or a whole number, not {_kind(id)}')
     name = place if id is None else without_surrogates(str(id))
     return Document(name, without_surrogates(text), source, done, number, record)
+
+
+def _text(data: bytes, source: Source) -> str:
+    """The text of a file; HTML may say what it is encoded in."""
+    codec, mark = html_encoding(data) if source.strategy == "html" else (None, 0)
+    return _decode(data, source.name) if codec in (None, "utf-8") else data[mark:].decode(codec, "replace")
 
 
 def _decode(data: bytes, place: str) -> str:

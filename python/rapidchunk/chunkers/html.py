@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rapidchunk._html_encoding import decode_html
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunkers.sections import Section, SectionChunker, Table, heading_prefixes, words
 from rapidchunk.kernels.cpu import html_page, html_text
@@ -17,15 +18,10 @@ __all__ = ["HtmlChunker"]
 _DROPPED = ("noscript", "head", "title", "nav", "object", "svg", "canvas", "audio", "video", "datalist")
 # Their text is not escaped when the tree is written out, so that they have to go before (and a template may hold some).
 _RAW = ("script", "style", "iframe", "noembed", "noframes", "plaintext", "xmp", "template")
-_HIDDEN = (
-    "[hidden], [aria-hidden=true], [style*='display:none' i], [style*='display: none' i], "
-    "[style*='visibility:hidden' i], [style*='visibility: hidden' i]"
-)
 _SECTION_TAGS = words("article section aside main details div header footer form fieldset figure")
 _DEPTH = 12  # section elements nested deeper count as this deep, so that paths stay short
-# Where an attribute that may hide an element is written at all; the query is run only then.
-_MAY_HIDE = ("hidden", "display:", "visibility:")
-_DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_SPACE = " \t\n\f\r"
+_LINE = re.compile("\n+")
 
 
 class HtmlChunker(SectionChunker):
@@ -37,8 +33,8 @@ class HtmlChunker(SectionChunker):
     styles, navigation and what is hidden are left out. Pages that need a tree (badly nested ones, `drop`) are parsed by
     lexbor, in the extra ``rapidchunk[html]``; the others are read in one pass, to the same text.
 
-    A table is cut only where it is too long by itself, between rows; the context of its further pieces repeats its
-    caption and header rows.
+    A table or ``pre`` is cut only where it is too long by itself, between rows or lines; the context of a table's further
+    pieces repeats its caption and header rows. An empty cell is a tab too.
 
     Headings (h1 to h6) begin sections. The headings inside of an element of `section_tags` are below those outside, and
     end with it.
@@ -85,7 +81,7 @@ class HtmlChunker(SectionChunker):
         return isinstance(text, (str, bytes))
 
     def _read(self, document: Any) -> tuple[str, list[Section]]:
-        html = _decode(document) if isinstance(document, bytes) else document
+        html = decode_html(document) if isinstance(document, bytes) else document
         found = None if self.drop else html_page(html, self.section_tags)
         if found is None:
             found = html_text(_written_out(html, self.drop), self.section_tags, _DROPPED)
@@ -134,15 +130,20 @@ class HtmlChunker(SectionChunker):
 
 
 def _tables(text: str, events: list[tuple[int, int, int]]) -> Iterator[Table]:
-    """`events`: (start, 7, end) of tables, each followed by (position, 8, 1 or 0) of its rows and whether it is a header."""
-    ends = [number for number, (_, level, _) in enumerate(events) if level == 7]
-    for first, after in zip(ends, [*ends[1:], len(events)]):
-        start, _, end = events[first]
+    """`events`: (start, 7, end) of tables, each followed by (position, 8, 1 or 0) of its rows and whether it is a header;
+    (start, 9, end) of pre, which is like a table with lines for rows."""
+    starts = [number for number, (_, level, _) in enumerate(events) if level != 8]
+    for first, after in zip(starts, [*starts[1:], len(events)]):
+        start, level, end = events[first]
+        loose = "\n\n" in text[start:end]
+        if level == 9:
+            yield Table(start, end, "", tuple(match.end() for match in _LINE.finditer(text, start, end)), loose)
+            continue
         rows = events[first + 1 : after]
         heads = next((i for i, (_, _, head) in enumerate(rows) if not head), 0)  # 0 too where all of them are
         body = [position for position, _, _ in rows[heads:] if position < end]
         head = text[start : body[0]].rstrip() + "\n" if heads and body else ""
-        yield Table(start, end, head, tuple(dict.fromkeys(body[1:])), "\n\n" in text[start:end])
+        yield Table(start, end, head, tuple(dict.fromkeys(body[1:])), loose)
 
 
 def _with_tables(section: Section, tables: deque[Table]) -> Section:
@@ -164,11 +165,28 @@ def _written_out(html: str, drop: Sequence[str] = ()) -> str:
     """The page as the parser has understood it, without what is never shown."""
     tree = _parser()(html.encode("utf-8", "replace"))
     tree.strip_tags(list(_RAW), recursive=True)
-    lower = html.lower()
-    selectors = [*drop, *([_HIDDEN] if any(word in lower for word in _MAY_HIDE) else [])]
-    for node in tree.css(", ".join(selectors)) if selectors else ():
-        node.decompose()
+    if drop:
+        _remove(tree.css(", ".join(drop)))
+    _remove(node for node in tree.css("[hidden], [aria-hidden=true], [style]") if _is_hidden(node.attributes))
     return tree.html or ""
+
+
+def _remove(nodes: Iterable[Any]) -> None:
+    """Nodes in the order of the page, some more than once: the inner ones go first, each once."""
+    for node in reversed(list({node.mem_id: node for node in nodes}.values())):
+        node.decompose()
+
+
+def _is_hidden(attributes: Mapping[str, str | None]) -> bool:
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    found = {"display": "", "visibility": ""}
+    for declaration in (attributes.get("style") or "").split(";"):
+        name, _, value = declaration.partition(":")
+        name = name.strip(_SPACE).lower()
+        if name in found:
+            found[name] = value.partition("!")[0].strip(_SPACE).lower()
+    return found["display"] == "none" or found["visibility"] == "hidden"
 
 
 def _parser() -> Any:
@@ -177,18 +195,3 @@ def _parser() -> Any:
     except ImportError as error:
         raise ImportError("HtmlChunker needs selectolax: pip install rapidchunk[html]") from error
     return LexborHTMLParser
-
-
-def _decode(data: bytes) -> str:
-    """By the byte order mark, else by what the first 1024 bytes declare (as the HTML standard has it), else UTF-8."""
-    for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if data.startswith(mark):
-            return data[len(mark) :].decode(name, "replace")
-    declared = _DECLARED.search(data[:1024])
-    name = declared[1].decode("ascii").lower() if declared else "utf-8"
-    if name in ("iso-8859-1", "latin1", "latin-1", "ascii", "us-ascii"):
-        name = "windows-1252"  # what browsers take these for
-    try:
-        return data.decode("utf-8" if name.startswith("utf-16") else name, "replace")
-    except LookupError:
-        return data.decode("utf-8", "replace")

@@ -171,17 +171,20 @@ class SectionChunker(Chunker):
     ) -> tuple[list[Section], np.ndarray]:
         """Makes sections of tables that would be cut, and of what is before and after them."""
         document = np.repeat(np.arange(len(texts)), np.diff(offsets))
-        tables = [(row, table) for row, section in enumerate(sections) for table in section.tables]
+        holders = [row for row, section in enumerate(sections) if section.tables]
+        if not holders:
+            return sections, offsets
+        too_long = self._are_too_long(texts, measure, [sections[row][:2] for row in holders], document[holders])
+        tables = [
+            (row, table) for row, long in zip(holders, too_long.tolist()) if long for table in sections[row].tables
+        ]
         if not tables:
             return sections, offsets
         of_tables = document[[row for row, _ in tables]]
         long = self._are_too_long(texts, measure, [table[:2] for _, table in tables], of_tables)
-        holders = sorted({row for row, _ in tables})
-        long_holder = self._are_too_long(texts, measure, [sections[row][:2] for row in holders], document[holders])
-        too_long = dict(zip(holders, long_holder.tolist()))
         apart: dict[int, list[Table]] = {}
         for (row, table), by_itself in zip(tables, long.tolist()):
-            if by_itself or (table.loose and too_long[row]):
+            if by_itself or table.loose:
                 apart.setdefault(row, []).append(table)
         found: list[Section] = []
         numbers: list[int] = []

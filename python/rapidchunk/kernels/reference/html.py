@@ -35,36 +35,35 @@ def html_text(html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[s
     Returns:
         The text, and events in order, int64 [n, 3]: (start, level, end) of a heading's text, (position, 0, 0) and
         (position, -1, 0) where an element of `section_tags` begins and ends, (start, 7, end) of a table outside of others,
-        (position, 8, 1 or 0) of each of its rows and whether it is a header (in thead, or of th only). Positions are code
-        points.
+        (position, 8, 1 or 0) of each of its rows and whether it is a header (in thead, or of th only), (start, 9, end) of
+        a pre outside of others and of tables. Positions are code points.
     """
     out: list[str] = []
     events: list[tuple[int, int, int] | None] = []
     size = breaks = pre = 0
     space = False  # a collapsed space waits for more text
     broken = False  # the text so far ends with a line break of its own: no space follows
-    cell = False  # a cell waits for the next one in its row
+    cells = 0  # of the row, that ended since the last text: as many tabs
+    new_row = False  # a row began since the last text
     waiting: list[int] = []  # headings and section elements that begin with the next text
-    heading = table = row = -1  # the open ones among the events
+    heading = table = row = code = -1  # the open ones among the events
     tables = 0
     head = data = False  # in a thead; the row has a data cell
     dropped, opened = "", 0  # the element that is left out, if any, and how many of its name are open
 
     def write(text: str) -> None:
-        nonlocal size, breaks, space, cell, broken
-        if breaks and size:
-            lead = "\n" * breaks
-        else:
-            lead = ("\t" if cell else " " if space else "") if size else ""
-        breaks, space, cell = 0, False, False
+        nonlocal size, breaks, space, cells, new_row, broken
+        lead = ("\n" * breaks or (" " if space and not cells else "")) if size else ""
+        tabs = "\t" * cells
+        breaks, space, cells, new_row = 0, False, 0, False
         out.append(lead)
         size += len(lead)
         for number in waiting:
             _, level, end = events[number] or (0, 0, 0)
             events[number] = (size, level, end)
         waiting.clear()
-        out.append(text)
-        size += len(text)
+        out.append(tabs + text)  # a row begins with its empty cells
+        size += len(tabs + text)
         broken = text[-1] == "\n"
 
     def begin(level: int, end: int = 0) -> int:
@@ -73,7 +72,7 @@ def html_text(html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[s
         return len(events) - 1
 
     def close(number: int) -> int:
-        """Ends a heading or table; one without text is none."""
+        """Ends a heading, table or pre; one without text is none."""
         event = events[number] if number >= 0 else None
         if event is not None and number in waiting:
             waiting.remove(number)
@@ -108,13 +107,13 @@ def html_text(html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[s
             continue
         need = _BREAKS.get(tag, 0)
         if need:
-            breaks, cell = max(breaks, need), False
+            breaks, cells = max(breaks, need), 0
         if tag == "br" and not closing:
             space = False
             if size:
                 write("\n")
         elif tag in ("td", "th"):
-            cell = bool(closing) or cell
+            cells += bool(closing) and (not breaks or new_row)  # blocks in a cell are apart by breaks
             event = events[row] if row >= 0 and tables == 1 and not closing else None
             if event is not None:
                 data = data or tag == "td"
@@ -128,6 +127,10 @@ def html_text(html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[s
                 space = True
         if tag in ("pre", "textarea"):
             pre = max(pre + (-1 if closing else 1), 0)
+            if tag == "pre" and closing and pre == 0:
+                code = close(code)
+            elif tag == "pre" and not closing and code < 0 and tables == 0:
+                code = begin(9)
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
             heading = close(heading)
             if not closing:
@@ -141,13 +144,17 @@ def html_text(html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[s
                 table, row, head = close(table), -1, False
             tables = max(tables + (-1 if closing else 1), 0)
             if not closing and tables == 1:
+                code = close(code)
                 table = begin(7)
         elif tag == "thead" and tables == 1:
             head = not closing
-        elif tag == "tr" and tables == 1 and not closing:
-            row, data = begin(8, int(head)), False
+        elif tag == "tr" and not closing:
+            new_row = True
+            if tables == 1:
+                row, data = begin(8, int(head)), False
     close(heading)
     close(table)
+    close(code)
     for number in waiting:
         _, level, end = events[number] or (0, 0, 0)
         events[number] = (size, level, end)
