@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
+
+#include "structure/markdown_characters.h"
+#include "structure/markdown_html.h"
+#include "structure/markdown_line.h"
+#include "structure/markdown_links.h"
+#include "structure/markdown_tables.h"
 
 namespace rc {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+using markdown::after_break;
+using markdown::is_digit;
+using markdown::is_space;
+using markdown::line_end;
+using markdown::ParagraphLine;
 
 // Characters that, first on a line after a paragraph's line, can be more than text of that paragraph.
 struct Starts {
@@ -21,287 +27,10 @@ struct Starts {
 };
 constexpr Starts kStarts;
 
-// ---- HTML: does a line that begins with '<' begin a block, and of which of the seven kinds?
-
-constexpr std::string_view kBlockTags[] = {
-    "address",  "article",    "aside",  "base",    "basefont", "blockquote", "body",     "caption",  "center",
-    "col",      "colgroup",   "dd",     "details", "dialog",   "dir",        "div",      "dl",       "dt",
-    "fieldset", "figcaption", "figure", "footer",  "form",     "frame",      "frameset", "h1",       "h2",
-    "h3",       "h4",         "h5",     "h6",      "head",     "header",     "hr",       "html",     "iframe",
-    "legend",   "li",         "link",   "main",    "menu",     "menuitem",   "nav",      "noframes", "ol",
-    "optgroup", "option",     "p",      "param",   "search",   "section",    "summary",  "table",    "tbody",
-    "td",       "tfoot",      "th",     "thead",   "title",    "tr",         "track",    "ul"};
-constexpr std::string_view kRawTags[] = {"pre", "script", "style", "textarea"};
-
-struct Text {
-  const char* p;
-  const char* end;
-  bool has(int64_t n) const { return end - p >= n; }
-  void spaces() {
-    while (p < end && is_space(*p)) ++p;
-  }
-};
-
-bool attribute(Text& t) {
-  if (!(t.p < t.end && (is_letter(*t.p) || *t.p == '_' || *t.p == ':'))) return false;
-  while (t.p < t.end && (is_letter(*t.p) || is_digit(*t.p) || std::strchr("_.:-", *t.p)) && *t.p) ++t.p;
-  const char* after_name = t.p;
-  t.spaces();
-  if (!(t.p < t.end && *t.p == '=')) {
-    t.p = after_name;
-    return true;
-  }
-  ++t.p;
-  t.spaces();
-  if (t.p == t.end) return false;
-  if (*t.p == '"' || *t.p == '\'') {
-    const void* close = std::memchr(t.p + 1, *t.p, static_cast<size_t>(t.end - t.p - 1));
-    if (!close) return false;
-    t.p = static_cast<const char*>(close) + 1;
-    return true;
-  }
-  const char* value = t.p;
-  while (t.p < t.end && static_cast<unsigned char>(*t.p) > ' ' && !std::strchr("\"'=<>`", *t.p)) ++t.p;
-  return t.p > value;
-}
-
-// A complete open or closing tag and nothing else on the line (kind 7).
-bool lone_tag(Text t) {
-  ++t.p;
-  const bool closing = t.p < t.end && *t.p == '/';
-  if (closing) ++t.p;
-  if (!(t.p < t.end && is_letter(*t.p))) return false;
-  while (t.p < t.end && (is_letter(*t.p) || is_digit(*t.p) || *t.p == '-')) ++t.p;
-  for (;;) {
-    const char* before = t.p;
-    t.spaces();
-    if (t.p == t.end) return false;
-    if (*t.p == '>') break;
-    if (!closing && *t.p == '/' && t.has(2) && t.p[1] == '>') {
-      ++t.p;
-      break;
-    }
-    if (closing || t.p == before || !attribute(t)) return false;
-  }
-  ++t.p;
-  t.spaces();
-  return t.p == t.end;
-}
-
-int html_kind(Text t) {
-  if (!t.has(2)) return 0;
-  const char c = t.p[1];
-  if (c == '?') return 3;
-  if (c == '!') {
-    if (t.has(4) && t.p[2] == '-' && t.p[3] == '-') return 2;
-    if (t.has(3) && is_letter(t.p[2])) return 4;
-    return t.has(9) && std::memcmp(t.p + 2, "[CDATA[", 7) == 0 ? 5 : 0;
-  }
-  const bool closing = c == '/';
-  const char* name = t.p + 1 + closing;
-  char letters[12];
-  size_t n = 0;
-  while (n < sizeof letters && name + n < t.end && (is_letter(name[n]) || is_digit(name[n])))
-    letters[n] = lower(name[n]), ++n;
-  const std::string_view tag(letters, n);
-  const char* after = name + n;
-  const bool ends = after == t.end || is_space(*after) || *after == '>';
-  if (!closing && ends && std::find(std::begin(kRawTags), std::end(kRawTags), tag) != std::end(kRawTags)) return 1;
-  const bool slash = t.end - after >= 2 && after[0] == '/' && after[1] == '>';
-  if ((ends || slash) && std::binary_search(std::begin(kBlockTags), std::end(kBlockTags), tag)) return 6;
-  return lone_tag(t) ? 7 : 0;
-}
-
-bool contains(Text t, std::string_view what) {
-  return std::string_view(t.p, static_cast<size_t>(t.end - t.p)).find(what) != std::string_view::npos;
-}
-
-// </pre>, </script>, </style> or </textarea>, in any case.
-bool closes_raw(Text t) {
-  while (t.p < t.end) {
-    const void* hit = std::memchr(t.p, '<', static_cast<size_t>(t.end - t.p));
-    if (!hit) return false;
-    t.p = static_cast<const char*>(hit) + 1;
-    if (!(t.p < t.end && *t.p == '/')) continue;
-    for (std::string_view tag : kRawTags) {
-      const int64_t n = static_cast<int64_t>(tag.size());
-      if (t.has(n + 2) && t.p[n + 1] == '>' &&
-          std::equal(tag.begin(), tag.end(), t.p + 1, [](char a, char b) { return a == lower(b); }))
-        return true;
-    }
-  }
-  return false;
-}
-
-bool html_ends(int kind, Text t) {
-  switch (kind) {
-    case 1: return closes_raw(t);
-    case 2: return contains(t, "-->");
-    case 3: return contains(t, "?>");
-    case 4: return contains(t, ">");
-    case 5: return contains(t, "]]>");
-    default: return false;  // at a blank line
-  }
-}
-
-// ---- Tables
-
-// Cells of a row, or 0 where it has no pipe. A pipe after a backslash is text.
-int64_t row_cells(Text t) {
-  t.spaces();
-  while (t.end > t.p && is_space(t.end[-1])) --t.end;
-  int64_t pipes = 0;
-  bool any = false;
-  for (const char* p = t.p; p < t.end; ++p) {
-    any = any || *p == '|';
-    pipes += *p == '|' && (p == t.p || p[-1] != '\\');
-  }
-  if (!any) return 0;
-  const bool last = t.end[-1] == '|' && (t.end - t.p == 1 || t.end[-2] != '\\');
-  return pipes + 1 - (*t.p == '|') - last;
-}
-
-// Cells of a delimiter row such as |---|:-:|, or 0 when it is none.
-int64_t delimiter_cells(Text t) {
-  t.spaces();
-  while (t.end > t.p && is_space(t.end[-1])) --t.end;
-  if (t.end - t.p < 2 || (*t.p == '-' && is_space(t.p[1]))) return 0;
-  int64_t cells = 0;
-  for (bool first = true;; first = false) {
-    t.spaces();
-    const char* cell = t.p;
-    if (t.p < t.end && *t.p == ':') ++t.p;
-    const char* dashes = t.p;
-    while (t.p < t.end && *t.p == '-') ++t.p;
-    const bool any = t.p > dashes;
-    if (any && t.p < t.end && *t.p == ':') ++t.p;
-    if (!any && t.p > cell) return 0;
-    t.spaces();
-    cells += any;
-    if (t.p == t.end) return any || !first ? cells : 0;  // an empty cell is allowed first and last
-    if (*t.p != '|' || (!any && !first)) return 0;
-    ++t.p;
-  }
-}
-
-// ---- Link definitions: [label]: destination "title", over the lines of a paragraph
-
-struct Line {
-  int64_t start, text, text_end, next;  // whole line; its text without indentation and container marks
-};
-
-class Definitions {
- public:
-  Definitions(const char* text, const std::vector<Line>& lines) : text_(text), lines_(lines) {}
-
-  // Reads one definition that begins at line `from`. Returns the line after it, or `from` when there is none.
-  size_t read(size_t from, Span& label) {
-    line_ = from;
-    if (line_ >= lines_.size()) return from;
-    at_ = lines_[line_].text;
-    if (!read_label(label) || !read_gap() || !read_destination()) return from;
-    const size_t line = line_;
-    const int64_t at = at_;
-    skip_spaces();
-    const bool ends_here = at_ == lines_[line].text_end;
-    const bool gap = at_ > at;
-    if ((ends_here ? next_line() : gap) && read_title()) {
-      skip_spaces();
-      if (at_ == lines_[line_].text_end) return line_ + 1;
-    }
-    return ends_here ? line + 1 : from;
-  }
-
- private:
-  char here() const { return at_ < lines_[line_].text_end ? text_[at_] : '\n'; }
-  bool next_line() {
-    if (line_ + 1 >= lines_.size()) return false;
-    at_ = lines_[++line_].text;
-    return true;
-  }
-  void skip_spaces() {
-    while (is_space(here())) ++at_;
-  }
-  bool read_gap() {  // spaces with at most one line break
-    skip_spaces();
-    return here() != '\n' || next_line();
-  }
-  bool read_label(Span& label) {
-    if (here() != '[') return false;
-    label.start = ++at_;
-    bool blank = true;
-    for (int n = 0; n < 1000; ++n) {
-      const char c = here();
-      if (c == '\n') {
-        if (!next_line()) return false;
-        continue;
-      }
-      if (c == '[') return false;
-      if (c == ']') {
-        label.end = at_++;
-        if (blank || here() != ':') return false;
-        ++at_;
-        return true;
-      }
-      blank = blank && is_space(c);
-      ++at_;
-      if (c == '\\' && here() != '\n') ++at_;
-    }
-    return false;
-  }
-  bool read_destination() {
-    if (here() == '<') {
-      for (++at_; here() != '>'; ++at_) {
-        if (here() == '\n' || here() == '<') return false;
-        if (here() == '\\' && at_ + 1 < lines_[line_].text_end) ++at_;
-      }
-      ++at_;
-      return true;
-    }
-    const int64_t begin = at_;
-    int open = 0;
-    for (; at_ < lines_[line_].text_end; ++at_) {
-      const unsigned char c = static_cast<unsigned char>(text_[at_]);
-      if (c <= ' ' || c == 0x7f) break;
-      if (c == '\\' && at_ + 1 < lines_[line_].text_end && !is_space(text_[at_ + 1])) {
-        ++at_;
-      } else if (c == '(') {
-        if (++open > 32) return false;
-      } else if (c == ')' && --open < 0) {
-        break;
-      }
-    }
-    return at_ > begin && open <= 0;
-  }
-  bool read_title() {
-    const char opening = here();
-    if (opening != '"' && opening != '\'' && opening != '(') return false;
-    const char closing = opening == '(' ? ')' : opening;
-    for (++at_;;) {
-      const char c = here();
-      if (c == '\n') {
-        if (!next_line()) return false;
-        continue;
-      }
-      ++at_;
-      if (c == closing) return true;
-      if (c == '(' && opening == '(') return false;
-      if (c == '\\' && here() != '\n') ++at_;
-    }
-  }
-
-  const char* text_;
-  const std::vector<Line>& lines_;
-  size_t line_ = 0;
-  int64_t at_ = 0;
-};
-
-// ---- The scanner
-
-class Scanner {
+class Scanner : markdown::LineCursor {
  public:
   Scanner(const char* text, int64_t size, const MarkdownOptions& options, BlockColumns& out)
-      : text_(text), size_(size), options_(options), out_(out) {}
+      : LineCursor(text, size), options_(options), out_(out) {}
 
   void run() {
     out_.clear();
@@ -315,8 +44,7 @@ class Scanner {
       const int64_t n = find(text_, at, size_, breaks, kBreaks, &at);
       for (int64_t i = 0; i < n; ++i) {
         if (breaks[i] < next_) continue;  // the second half of \r\n
-        line(breaks[i],
-             breaks[i] + 1 + (text_[breaks[i]] == '\r' && breaks[i] + 1 < size_ && text_[breaks[i] + 1] == '\n'));
+        line(breaks[i], after_break(text_, size_, breaks[i]));
       }
     }
     if (next_ < size_) line(size_, size_);
@@ -340,9 +68,7 @@ class Scanner {
     end_ = end;
     next_ = next;
     if (depth_ == 0 && needs_no_scan()) return;
-    at_ = first_ = line_;
-    column_ = first_column_ = 0;
-    find_first();
+    begin_line();
     scan();
   }
 
@@ -369,38 +95,6 @@ class Scanner {
     }
     leaf_end_ = next_;
     return true;
-  }
-
-  // The first character that is no space, its column, and from these the indentation.
-  void find_first() {
-    if (first_ > at_) return;
-    first_ = at_;
-    first_column_ = column_;
-    for (; first_ < end_ && is_space(text_[first_]); ++first_)
-      first_column_ += text_[first_] == '\t' ? 4 - first_column_ % 4 : 1;
-  }
-  int64_t indent() const { return first_column_ - column_; }
-  bool blank() const { return first_ == end_; }
-  Text rest() const { return {text_ + first_, text_ + end_}; }
-
-  // Goes past `n` columns of white space; a tab may be left half used.
-  void take_columns(int64_t n) {
-    while (n > 0 && at_ < end_ && is_space(text_[at_])) {
-      const int64_t width = text_[at_] == '\t' ? 4 - column_ % 4 : 1;
-      if (width > n) {
-        column_ += n;
-        return;
-      }
-      column_ += width;
-      n -= width;
-      ++at_;
-    }
-  }
-  // Goes past the first `n` characters that are not white space.
-  void take_marks(int64_t n) {
-    at_ = first_ + n;
-    column_ = first_column_ + n;
-    find_first();
   }
 
   // ---- rows
@@ -480,9 +174,8 @@ class Scanner {
   size_t take_definitions() {
     pop();
     size_t from = 0;
-    Definitions definitions(text_, lines_);
     Span label{};
-    for (size_t next; (next = definitions.read(from, label)) != from; from = next)
+    for (size_t next; (next = markdown::read_definition(text_, lines_, from, label)) != from; from = next)
       push(BlockKind::link_definition, lines_[from].start, lines_[next - 1].next, 0, label.start, label.end);
     if (from < lines_.size()) {
       paragraph_start_ = lines_[from].start;
@@ -529,10 +222,6 @@ class Scanner {
     }
     return matched;
   }
-  void take_quote_mark() {
-    take_marks(1);
-    take_columns(1);
-  }
 
   // True when the line belongs to the open leaf (which is in the innermost container), or ends it.
   bool go_on() {
@@ -553,7 +242,7 @@ class Scanner {
       case Leaf::html:
         if (blank() && html_kind_ >= 6) return false;
         if (!blank()) leaf_end_ = next_;
-        if (html_ends(html_kind_, rest())) close_leaf();
+        if (markdown::html_ends(html_kind_, rest())) close_leaf();
         return true;
       case Leaf::math:
         if (blank()) return false;
@@ -604,12 +293,12 @@ class Scanner {
       case '`':
       case '~': return fence(matched);
       case '<': {
-        const int kind = html_kind(rest());
+        const int kind = markdown::html_kind(rest());
         if (kind == 0 || (kind == 7 && interrupts)) return false;
         close_to(matched);
         open_leaf(Leaf::html, BlockKind::html);
         html_kind_ = kind;
-        if (html_ends(kind, rest())) close_leaf();
+        if (markdown::html_ends(kind, rest())) close_leaf();
         return true;
       }
       case '*':
@@ -748,9 +437,9 @@ class Scanner {
   bool begins_table() {
     const char c = text_[first_];
     if (!options_.tables || (c != '|' && c != '-' && c != ':')) return false;
-    const int64_t cells = delimiter_cells(rest());
-    if (cells == 0 || row_cells({text_ + last_.text, text_ + last_.text_end}) != cells) return false;
-    const Line header = last_;
+    const int64_t cells = markdown::delimiter_cells(rest());
+    if (cells == 0 || markdown::row_cells({text_ + last_.text, text_ + last_.text_end}) != cells) return false;
+    const ParagraphLine header = last_;
     if (out_.start[leaf_row_] == header.start) {
       pop();
       leaf_ = Leaf::none;
@@ -792,28 +481,28 @@ class Scanner {
     if (ahead.from <= next_ && next_ <= ahead.until) return ahead.found;
     ahead = {next_, next_, false};
     for (int64_t p = next_; p < size_;) {
-      const int64_t end = line_end(p), q = trimmed(end, p);
+      const int64_t end = line_end(text_, size_, p), q = trimmed(end, p);
       if (q == p) break;
       ahead.until = p;
       if (q - p >= 2 && text_[q - 2] == close[0] && text_[q - 1] == close[1]) return ahead.found = true;
-      p = after_break(end);
+      p = after_break(text_, size_, end);
       ahead.until = p;
     }
     return false;
   }
 
   void front_matter() {
-    const int64_t start = next_, end = line_end(start), q = trimmed(end, start);
+    const int64_t start = next_, end = line_end(text_, size_, start), q = trimmed(end, start);
     if (q - start != 3 || (std::memcmp(text_ + start, "---", 3) != 0 && std::memcmp(text_ + start, "+++", 3) != 0))
       return;
     const char c = text_[start];
-    const int64_t body = after_break(end);
+    const int64_t body = after_break(text_, size_, end);
     for (int64_t p = body; p < size_;) {
-      const int64_t e = line_end(p), t = trimmed(e, p);
+      const int64_t e = line_end(text_, size_, p), t = trimmed(e, p);
       if (p == body && t == p) return;  // a rule, then a blank line
       const bool same = t - p == 3 && text_[p] == c && text_[p + 1] == c && text_[p + 2] == c;
       const bool dots = c == '-' && t - p == 3 && std::memcmp(text_ + p, "...", 3) == 0;
-      const int64_t after = after_break(e);
+      const int64_t after = after_break(text_, size_, e);
       if (same || dots) {
         const int32_t row = push(BlockKind::front_matter, start, after);
         out_.text_start[row] = body;
@@ -825,21 +514,6 @@ class Scanner {
     }
   }
 
-  int64_t line_end(int64_t p) const {
-    while (p < size_ && text_[p] != '\n' && text_[p] != '\r') ++p;
-    return p;
-  }
-  int64_t after_break(int64_t end) const {
-    if (end == size_) return end;
-    return end + 1 + (text_[end] == '\r' && end + 1 < size_ && text_[end + 1] == '\n');
-  }
-  int64_t trimmed(int64_t end, int64_t start) const {
-    while (end > start && is_space(text_[end - 1])) --end;
-    return end;
-  }
-
-  const char* text_;
-  const int64_t size_;
   const MarkdownOptions options_;
   BlockColumns& out_;
 
@@ -854,17 +528,13 @@ class Scanner {
   int64_t leaf_end_ = 0;
   int64_t paragraph_start_ = 0, paragraph_text_ = 0;
   bool may_define_ = false;  // the paragraph begins with '[': its lines are kept for Definitions
-  std::vector<Line> lines_;
-  Line last_{};  // the paragraph's last line
+  std::vector<ParagraphLine> lines_;
+  ParagraphLine last_{};  // the paragraph's last line
   char fence_char_ = 0;
   int64_t fence_length_ = 0;
   int html_kind_ = 0;
   const char* math_close_ = nullptr;
   Ahead ahead_[2];
-
-  int64_t line_ = 0, end_ = 0, next_ = 0;  // this line: start, end without its break, start of the next
-  int64_t at_ = 0, column_ = 0;            // cursor; a column of a tab may be taken before its byte is
-  int64_t first_ = 0, first_column_ = 0;   // first character at or after the cursor that is no space
 };
 
 }  // namespace
