@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -253,7 +254,9 @@ def one_process_a_row(rows: list[str], options: argparse.Namespace) -> list[Tabl
     for row in rows:
         with tempfile.NamedTemporaryFile(suffix=".json") as answer:
             command = [sys.executable, __file__, row, *passed, "--json", answer.name]
+            start = time.perf_counter()
             status = subprocess.run(command).returncode
+            print(f"\n   {row} took {time.perf_counter() - start:.0f} s", flush=True)
             text = Path(answer.name).read_text()
             done = json.loads(text)["tables"] if text else []
             tables += done
