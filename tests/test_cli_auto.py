@@ -128,7 +128,8 @@ def test_each_file_by_its_strategy(folder: Path, tmp_path: Path) -> None:
     assert any(row["method"] == "GET" and row["path"] == "/pets" for row in rows["api.json"])
     assert [row["headings"] for row in rows["story.txt"]] == [["CHAPTER I"], ["CHAPTER II"]]
     note = rows["note.txt"][0]
-    assert note["speakers"] is None and note["method"] is None and note["start_line"] is None
+    assert note["speakers"] is None and note["method"] is None and note["page_start"] is None
+    assert (note["start_line"], note["count"], note["level"], note["headings"], note["section"]) == (1, 1, 0, [], None)
     record = rows["rows.jsonl"][0]
     assert (record["tag"], record["strategy"], record["meta_strategy"]) == ("x", "sentence", "mine")
 
@@ -188,6 +189,41 @@ def test_a_grammar_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert strategies.choose("a/b.go", "x") == ("recursive", {})
 
 
+CONVERSATION = [{"role": "user", "content": "Is it open?"}, {"role": "assistant", "content": "Note: yes."}]
+RECORDS = [
+    {"messages": CONVERSATION, "id": "talk", "topic": "hours"},
+    {"page_content": "Some words.", "n": 1},
+    {"question": "When?", "answer": "At nine."},
+    {"role": "user", "content": "Not the first line: a text."},
+]
+
+
+def test_records_of_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, output = tmp_path / "in", tmp_path / "out.parquet"
+    folder.mkdir()
+    (folder / "records.jsonl").write_text("\n".join(map(json.dumps, RECORDS)))
+    (folder / "talk.jsonl").write_text("\n".join(map(json.dumps, CONVERSATION)))
+    command = ["index", str(folder), "-o", str(output), "--encoder", "none", "-q"]
+    assert main(command) == 0
+    table = pq.read_table(output).to_pylist()
+    spoken = "user: Is it open?\nassistant: Note: yes."
+    assert [(row["document"], row["line"], row["strategy"], row["text"]) for row in table] == [
+        ("talk", 1, "chat", spoken),
+        ("records.jsonl:2", 2, "sentence", "Some words."),
+        ("records.jsonl:3", 3, "recursive", json.dumps(RECORDS[2])),
+        ("records.jsonl:4", 4, "sentence", "Not the first line: a text."),
+        ("talk.jsonl", None, "chat", spoken),
+    ]
+    assert table[0]["speakers"] == ["user", "assistant"] and table[0]["topic"] == "hours" and table[1]["n"] == 1
+    assert main(["chunk", str(folder / "talk.jsonl"), "--format", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out)["speakers"] == ["user", "assistant"]
+    assert main([*command, "--strategy", "sentence"]) == 1
+    error = capsys.readouterr().err
+    assert 'records.jsonl:3: a record must have a string "text" (or "messages"); it has "question", "answer"' in error
+    (folder / "records.jsonl").write_text(json.dumps({"messages": [{"role": "user"}]}))
+    assert main(command) == 1 and "records.jsonl:1: message 0 must have a text" in capsys.readouterr().err
+
+
 def test_chunk_command_chooses_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chunk", str(folder / "tool.py"), "--format", "jsonl"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["name"] == "walk"
@@ -245,9 +281,25 @@ def test_update_after_other_settings(folder: Path, tmp_path: Path) -> None:
     report = run(folder, output, other, encoder="other letters")
     assert report.reused == 0 and len(other.texts) == report.chunks
     shorter = CountingEncoder()
+    before = set(pq.read_table(output)["text"].to_pylist())
     report = run(folder, output, shorter, encoder="other letters", options={"max_tokens": 40})
-    assert report.reused == 0 and len(shorter.texts) == report.chunks
+    assert 0 < len(shorter.texts) == report.embedded == report.chunks - report.reused
+    assert not before & set(shorter.texts)  # what is cut as before has its vector
     assert run(folder, output, CountingEncoder(), update=False, encoder="other letters").reused == 0
+
+
+def test_update_of_a_folder_that_moved(folder: Path, tmp_path: Path) -> None:
+    output, moved = tmp_path / "out.parquet", tmp_path / "elsewhere"
+    run(folder, output, CountingEncoder())
+    ids = pq.read_table(output)["id"].to_pylist()
+    folder.rename(moved)
+    (moved / "story.txt").rename(moved / "tale.txt")  # another document, with the same text
+    again = CountingEncoder()
+    report = run(moved, output, again)
+    assert (report.embedded, again.texts) == (0, [])
+    now = pq.read_table(output)
+    tales = [name == "tale.txt" for name in now["document"].to_pylist()]
+    assert [id in ids for id in now["id"].to_pylist()] == [not tale for tale in tales] and any(tales)
 
 
 def test_update_when_the_files_of_the_encoder_changed(folder: Path, tmp_path: Path) -> None:

@@ -77,12 +77,13 @@ def test_columns_spans_and_lines(tmp_path: Path) -> None:
     assert (report.files, report.documents, report.chunks) == (3, 4, table.num_rows)
     assert "vector" not in table.column_names
     rows = table.to_pylist()
+    assert {row["document"] for row in rows} == {"a.txt", "b.md", "7", "c.jsonl:2"}
     texts = {str(folder / name): (folder / name).read_bytes().decode() for name in ("a.txt", "b.md")}
     for row in rows:
         assert row["tokens"] <= 8
         if row["file"] in texts:
             text = texts[row["file"]]
-            assert row["document"] == row["file"]
+            assert row["file"] == str(folder / row["document"])
             assert text[row["start"] : row["end"]] == row["text"]
             assert row["line"] == 1 + text[: row["start"]].count("\n")
             assert text.encode()[row["byte_start"] : row["byte_end"]].decode() == row["text"]
@@ -90,7 +91,7 @@ def test_columns_spans_and_lines(tmp_path: Path) -> None:
     records = [row for row in rows if row["file"].endswith("c.jsonl")]
     assert [(row["document"], row["line"], row["tag"], row["score"]) for row in records] == [
         ("7", 1, "x", None),
-        (f"{folder / 'c.jsonl'}:2", 2, None, 1),
+        ("c.jsonl:2", 2, None, 1),
     ]
 
 
@@ -253,6 +254,25 @@ def test_find(tmp_path: Path) -> None:
     for missing, message in (("gone.txt", "no such file"), ("*.pdf", "no file matches"), ("none", "no such")):
         with pytest.raises(documents.InputError, match=message):
             found(missing)
+
+
+def test_documents_are_named_below_the_folder_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one/a.md", "one/sub/b.md", "two/a.md", "two/c.md", "deep/two/a.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    monkeypatch.chdir(tmp_path)
+
+    def names(*paths: str) -> list[str]:
+        return [source.document for source in documents.find(paths)]
+
+    one = ["a.md", "sub/b.md"]
+    assert names("one") == names("./one/") == names(str(tmp_path / "one")) == names("one/**/*.md") == one
+    monkeypatch.chdir(tmp_path / "one")
+    assert names(".") == one and names("sub/b.md") == ["b.md"]
+    monkeypatch.chdir(tmp_path)
+    assert names("one", "two") == ["one/a.md", "sub/b.md", "two/a.md", "c.md"]
+    assert names("two", "deep/two") == ["two/a.md", "c.md", "deep/two/a.md"]
+    assert names("two", "two/c.md", "-") == ["a.md", "c.md", "<stdin>"]
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

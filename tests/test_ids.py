@@ -85,3 +85,44 @@ def test_columns():
         document = [text, "Eins."][row.document]
         assert row.metadata["start_line"] == 1 + document[:before].count("\n")
         assert row.metadata["end_line"] == 1 + document[: row.end - 1].count("\n")
+
+
+def test_every_strategy_can_have_all_columns():
+    text = "# A\n\nOne two three four.\n\n## B\n\nFive six seven eight."
+    chunkers = [
+        words(max_tokens=6),
+        rc.MarkdownChunker(8, tokenizer="words"),
+        rc.HierarchicalChunker((20, 6), tokenizer="words"),
+        rc.PageChunker(6, tokenizer="words"),
+    ]
+    names = ["id", "strategy", "count", "characters", "headings", "section", "level", "parent"]
+    names += ["start_line", "end_line", "page_start", "page_end"]
+    for chunker in chunkers:
+        for paged in (False, True):
+            plain = chunker([text.replace("\n\n##", "\f##") if paged else text, "One."], metadata=[{"source": "x"}, {}])
+            full = plain.with_metadata()
+            assert set(names) <= set(full.extra) and full[0].metadata["source"] == "x"
+            assert full.extra["id"] == plain.chunk_ids() == full.chunk_ids()
+            assert full.extra["strategy"] == [chunker.__class__.__name__.removesuffix("Chunker").lower()] * len(full)
+            for name in set(plain.extra):
+                assert list(full.extra[name]) == list(plain.extra[name])
+            for row in full:
+                about = row.metadata
+                assert about["characters"] == len(row.text)
+                assert about["section"] == (about["headings"][-1] if about["headings"] else None)
+                document = full.document_text(row.document)
+                assert about["start_line"] == 1 + document[: row.start].count("\n")
+                pages = (1 + document[: row.start].count("\f"), 1 + document[: row.end].count("\f"))
+                known = "\f" in document or isinstance(chunker, rc.PageChunker)
+                assert (about["page_start"], about["page_end"]) == (pages if known else (None, None))
+            table = full.to_arrow()
+            assert str(table["headings"].type) == "list<item: string>" and str(table["page_start"].type) == "int64"
+    tree = rc.HierarchicalChunker((20, 6), tokenizer="words")([text, text])
+    some = tree.expand([len(tree) - 1, 1]).with_lines()  # documents are in no order here
+    assert [row.metadata["start_line"] for row in some] == [1, 1]
+
+
+def test_chunks_without_levels_are_of_level_0():
+    full = words()(LINES).with_metadata()
+    assert full.extra["level"].tolist() == [0] * len(full) and full.extra["parent"].tolist() == [-1] * len(full)
+    assert full[:0].with_metadata().extra["headings"] == []

@@ -97,9 +97,9 @@ def test_old_vectors_are_found_in_any_order_and_row_group(folder, monkeypatch):
     file = folder / "many.parquet"
     pq.write_table(pq.read_table(folder / "out.parquet"), file, row_group_size=2)
     old = index._OldVectors(pq.ParquetFile(file))
-    ids = chunks.extra["id"]
-    order = np.random.default_rng(0).permutation(len(ids))
-    vectors, sentences = old.take([ids[row] for row in order])
+    hashes = chunks.text_hashes()
+    order = np.random.default_rng(0).permutation(len(hashes))
+    vectors, sentences = old.take([hashes[row] for row in order])
     np.testing.assert_array_equal(vectors, chunks.vectors[order])
     for row, number in enumerate(order):
         np.testing.assert_array_equal(sentences.of(row), chunks.sentence_vectors.of(number))

@@ -41,7 +41,7 @@ def test_presets_ids_and_levels(capsys: pytest.CaptureFixture[str]) -> None:
     exec(EXAMPLES[2], names)
     assert len(names["chunks"]) == 1 and len(names["tree"]) > 2
     printed = capsys.readouterr().out
-    assert printed.startswith("docs (has Markdown headings") and "harbour.md" in printed
+    assert printed.startswith("docs (2 Markdown headings") and "harbour.md" in printed
 
 
 def test_vectors_and_scores(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,11 +204,11 @@ class Chunks:
 
     def text_hashes(self) -> list[str]:
         """For every chunk 32 hexadecimal digits, of what is embedded (`contexts`) and nothing else."""
-        return [_digest(text) for text in self.contexts()]
+        return [text_hash(text) for text in self.contexts()]
 
     def chunk_ids(self) -> list[str]:
         """A stable id of 32 hexadecimal digits for every chunk (BLAKE2b of its text, its context, the settings, the document's
-        id if the caller gave one, and the level in a hierarchy).
+        id if the caller gave one, and the level in a hierarchy below the first).
 
         The same text cut by the same settings has the same id in every run, wherever it is in the document, so that a new
         index embeds only what changed. Of chunks that are alike in all of that, the second and further ones are numbered: ids
@@ -220,7 +220,7 @@ class Chunks:
         numbers = self.document.tolist()
         for row, (text, context) in enumerate(zip(self.texts(), self.contexts())):
             name = "" if self.ids is None else repr(self.ids[numbers[row]])
-            level = "" if levels is None else str(levels[row])
+            level = str(levels[row]) if levels is not None and levels[row] else ""
             key = _digest(self.settings, name, level, text, context)
             again = seen.get(key, 0)
             seen[key] = again + 1
@@ -473,27 +473,62 @@ class Chunks:
         if not separator:
             raise ValueError("separator must not be empty")
         first, last = np.ones(len(self), np.int64), np.ones(len(self), np.int64)
-        for document in np.unique(self.document):
-            breaks, text = [], self.document_text(int(document))
+        for document, rows in self._by_document():
+            breaks, text = [], self.document_text(document)
             at = text.find(separator)
             while at >= 0:
                 breaks.append(at + len(separator))
                 at = text.find(separator, at + len(separator))
-            low, high = np.searchsorted(self.document, [document, document + 1])
-            first[low:high] = 1 + np.searchsorted(breaks, self.start[low:high], side="right")
-            last[low:high] = 1 + np.searchsorted(breaks, self.end[low:high] - 1, side="right")
+            first[rows] = 1 + np.searchsorted(breaks, self.start[rows], side="right")
+            last[rows] = 1 + np.searchsorted(breaks, self.end[rows] - 1, side="right")
         return self.replace(page_start=first, page_end=last)
 
     def with_lines(self) -> Chunks:
         """Adds the columns start_line and end_line (from 1; a line ends with a line feed) of the document's text."""
         first, last = np.ones(len(self), np.int64), np.ones(len(self), np.int64)
-        for document in np.unique(self.document):
-            data = self.document_text(int(document)).encode("utf-8", "surrogatepass")
+        for document, rows in self._by_document():
+            data = self.document_text(document).encode("utf-8", "surrogatepass")
             breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
-            rows = self.document == document
             first[rows] += np.searchsorted(breaks, self.byte_start[rows])
             last[rows] += np.searchsorted(breaks, np.maximum(self.byte_end[rows] - 1, self.byte_start[rows]))
         return self.replace(start_line=first, end_line=last)
+
+    def with_metadata(self) -> Chunks:
+        """Adds, where the strategy has not, the columns that every table of chunks should have, whatever made it:
+
+        id: str, as `chunk_ids`; strategy: str; count: int64, chunks of the same document; characters: int64.
+        headings: tuple of str, the heading path; section: str, the innermost heading, or None.
+        start_line, end_line: int64, from 1, in the text that the spans refer to.
+        page_start, page_end: int64, from 1; None where the document has no form feeds.
+        level, parent: int64; 0 and -1 for chunks without levels (`HierarchicalChunker`).
+        """
+        n = len(self)
+        full = self if "start_line" in self.extra else self.with_lines()
+        own: dict[str, Any] = {
+            "id": self.chunk_ids(),
+            "strategy": [self.strategy] * n,
+            "count": self.count,
+            "characters": self.characters,
+            "headings": [()] * n,
+            "level": np.zeros(n, np.int64),
+            "parent": np.full(n, -1),
+        }
+        if "page_start" not in self.extra:
+            paged = np.array(["\f" in self.document_text(document) for document in range(self.documents)], bool)
+            pages = self.with_pages().extra if paged.any() else {}
+            for name in ("page_start", "page_end"):
+                known = zip(pages.get(name, [None] * n), paged[self.document].tolist())
+                own[name] = [int(page) if there else None for page, there in known]
+        own = {name: column for name, column in own.items() if name not in self.extra}
+        headings = own.get("headings", self.extra.get("headings"))
+        section = [path[-1] if path else None for path in headings or ()]
+        return full.replace(**own, section=section)
+
+    def _by_document(self) -> Iterator[tuple[int, np.ndarray]]:
+        """The documents that have chunks, with the rows of each."""
+        order = np.argsort(self.document, kind="stable")
+        found, begins = np.unique(self.document[order], return_index=True)
+        return zip(found.tolist(), np.split(order, begins[1:]))
 
     def _metadata_columns(self, taken: Any) -> dict[str, list[Any]]:
         """What the caller gave for the documents, as columns; "metadata.name" where the name is taken."""
@@ -518,8 +553,14 @@ class Chunks:
             **{name: self._columns[name] for name in COLUMNS[1:]},
             "text": pa.array(self.texts(), pa.large_string()),
         }
+        types = {
+            "headings": pa.list_(pa.string()),
+            "section": pa.string(),
+            "page_start": pa.int64(),
+            "page_end": pa.int64(),
+        }
         for name, column in self.extra.items():
-            columns[name] = pa.array(column if isinstance(column, np.ndarray) else list(column))
+            columns[name] = pa.array(column if isinstance(column, np.ndarray) else list(column), types.get(name))
         for name, values in self._metadata_columns({*columns, "vector", "sentence_vectors"}).items():
             columns[name] = pa.array(values)
 
@@ -723,6 +764,11 @@ def _join(columns: list[Any]) -> Any:
     if isinstance(columns[0], LazyColumn):
         return LazyColumn(sum(map(len, columns)), lambda: [value for column in columns for value in column])
     return [value for column in columns for value in column]
+
+
+def text_hash(text: str) -> str:
+    """32 hexadecimal digits, of a text that is embedded."""
+    return _digest(text)
 
 
 def _digest(*parts: str) -> str:

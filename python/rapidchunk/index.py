@@ -25,7 +25,8 @@ from rapidchunk import strategies, vectors
 from rapidchunk._surrogates import without_surrogates
 from rapidchunk._version import __version__
 from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunks import Chunks
+from rapidchunk.chunkers.chat import ChatChunker
+from rapidchunk.chunks import Chunks, text_hash
 from rapidchunk.documents import STDIN_NAME, Document, InputError, Source, read
 from rapidchunk.presets import sized
 from rapidchunk.vectors import SentenceVectors, joined, of_table
@@ -34,12 +35,15 @@ __all__ = ["SCHEMA_KEY", "VECTORS", "Indexer", "Report", "RunError", "Settings"]
 
 #: Key of the settings (JSON) in the schema metadata of the Parquet file.
 SCHEMA_KEY = b"rapidchunk"
-OWN_COLUMNS = (
-    "document", "file", "line", "index", "start", "end", "byte_start", "byte_end", "tokens", "text", "id", "strategy",
-    "vector", "sentence_vectors",
+_STRINGS = ("document", "file", "text", "id", "strategy", "section")
+_NUMBERS = (
+    "line", "index", "count", "start", "end", "byte_start", "byte_end", "tokens", "characters", "start_line", "end_line",
+    "page_start", "page_end", "level", "parent",
 )  # fmt: skip
-#: Of these, the vectors of chunks.
+#: The columns with vectors.
 VECTORS = ("vector", "sentence_vectors")
+#: The columns that an index always has; `VECTORS` only with an encoder.
+OWN_COLUMNS = (*_STRINGS, *_NUMBERS, "headings", *VECTORS)
 #: Bytes of text in a batch: large where only chunking happens, small where encoding makes a batch take its time.
 BATCH_BYTES = {False: 8 << 20, True: 1 << 20}
 #: Rows are gathered up to about this many bytes for a row group of the output.
@@ -121,7 +125,7 @@ class Indexer:
         settings: see `Settings`.
         encoder: the encoder itself; its name is in the settings.
         resume: go on after the last part of a run that was interrupted, if there is one.
-        update: take the vectors of chunks that are in the output already (the same `id`, the same encoder) from there.
+        update: take the vectors of texts that are in the output already (in any document, by the same encoder) from there.
         batch_bytes: bytes of text in a batch; what is lost at most when a run is killed.
         stdin: in place of the standard input.
         warn: called with a line of text for each input left out.
@@ -257,7 +261,7 @@ class Indexer:
         for number, source in enumerate(self.sources):
             if number < place[0] or (number == place[0] and source.format != "jsonl"):
                 continue
-            for document in read(source, self.stdin, leave_out):
+            for document in read(source, self.stdin, leave_out, loose=self.settings.strategy == "auto"):
                 if (number, document.line or 0) <= place:
                     continue
                 batch.append(document)
@@ -283,8 +287,7 @@ class Indexer:
             chunker = self._chunker(*choice)
             pieces.extend(self._cut(manifest, chunker, [document for document, _ in group]))
         for place, (chunks, run) in enumerate(pieces):
-            own = chunks.replace(id=chunks.chunk_ids(), strategy=[chunks.strategy] * len(chunks))
-            pieces[place] = own, run
+            pieces[place] = chunks.with_metadata(), run
         self._encode(manifest, pieces, tell, batch[-1])
         for chunks, run in pieces:
             if len(chunks):
@@ -306,7 +309,7 @@ class Indexer:
             return self.settings.strategy, {}
         source = document.source
         if source.format == "jsonl" or source.name == STDIN_NAME:
-            return source.strategy, {}
+            return document.strategy or source.strategy, {}
         try:
             return strategies.choose(source.name, document.text)
         except ValueError as error:
@@ -315,8 +318,9 @@ class Indexer:
 
     def _cut(self, manifest: _Manifest, chunker: Chunker, run: list[Document]) -> list[tuple[Chunks, list[Document]]]:
         """The chunks of a run of documents; where one cannot be cut, one by one, to name or leave out that one."""
+        texts = [d.text if d.messages is None or not isinstance(chunker, ChatChunker) else d.messages for d in run]
         try:
-            return [(chunker([document.text for document in run], ids=[d.id for d in run]), run)]
+            return [(chunker(texts, ids=[d.id for d in run]), run)]
         except ValueError as error:
             if len(run) == 1:
                 self._leave_out(manifest, run[0], error)
@@ -325,7 +329,7 @@ class Indexer:
 
     def _leave_out(self, manifest: _Manifest, document: Document, error: ValueError) -> None:
         reason = " ".join(str(error).removeprefix("texts: document 0: ").split())
-        wrong = InputError(f"{document.id}: {reason}")
+        wrong = InputError(f"{document.place}: {reason}")
         if not self.settings.skip_errors:
             raise wrong from error
         manifest.skipped += 1
@@ -361,10 +365,10 @@ class Indexer:
         """The vectors of all rows of some tables and, on request, of their sentences: out of the file before where it has
         them, else new."""
         method = self.settings.vectors
-        ids = [id for chunks in tables for id in chunks.extra["id"]]
+        hashes = [digest for chunks in tables for digest in chunks.text_hashes()]
         # Late vectors depend on the document around a chunk, so that the same chunk may have others now.
         known = self._old if method != "late" else None
-        old = np.array([known is not None and id in known.rows for id in ids], bool)
+        old = np.array([known is not None and digest in known.rows for digest in hashes], bool)
         manifest.embedded += int((~old).sum())
         manifest.reused += int(old.sum())
 
@@ -374,7 +378,7 @@ class Indexer:
         parts: list[np.ndarray] = []
         kept: list[SentenceVectors | None] = []
         if known is not None and old.any():
-            again, again_sentences = known.take([id for id, there in zip(ids, old) if there])
+            again, again_sentences = known.take([digest for digest, there in zip(hashes, old) if there])
             parts.append(again)
             kept.append(again_sentences)
         if not old.all():
@@ -396,8 +400,8 @@ class Indexer:
                 f"the vectors in {self.output} have {parts[0].shape[1]} values, the encoder gives {parts[1].shape[1]}; "
                 "run without --update"
             )
-        order = np.empty(len(ids), np.int64)
-        order[np.concatenate([np.flatnonzero(old), np.flatnonzero(~old)])] = np.arange(len(ids))
+        order = np.empty(len(hashes), np.int64)
+        order[np.concatenate([np.flatnonzero(old), np.flatnonzero(~old)])] = np.arange(len(hashes))
         together = joined(kept, [len(part) for part in parts]) if sentences else None
         return np.concatenate(parts)[order], None if together is None else together[order]
 
@@ -487,7 +491,10 @@ def _lines(chunks: Chunks, run: list[Document]) -> list[int | None]:
     """The line in its file where each chunk begins; for JSON lines the record's; None where the text is not the file's own
     (HTML, JSON messages)."""
     lines: list[int | None] = [1] * len(chunks)
-    own = [document.line is None and chunks.document_text(n) != document.text for n, document in enumerate(run)]
+    own = [
+        document.line is None and (document.messages is not None or chunks.document_text(n) != document.text)
+        for n, document in enumerate(run)
+    ]
     previous, at, line = -1, 0, 1
     for row, (number, start) in enumerate(zip(chunks.document.tolist(), chunks.start.tolist())):
         document = run[number]
@@ -552,13 +559,11 @@ def _final_schema(parts: Any, manifest: _Manifest) -> Any:
 def _empty_schema() -> Any:
     import pyarrow as pa
 
-    numbers = [name for name in OWN_COLUMNS if name not in ("document", "file", "text", "id", "strategy", *VECTORS)]
     return pa.schema(
         [
-            *((name, pa.string()) for name in ("document", "file")),
-            *((name, pa.int64()) for name in numbers),
-            ("text", pa.large_string()),
-            *((name, pa.string()) for name in ("id", "strategy")),
+            *((name, pa.large_string() if name == "text" else pa.string()) for name in _STRINGS),
+            *((name, pa.int64()) for name in _NUMBERS),
+            ("headings", pa.list_(pa.string())),
         ]
     )
 
@@ -640,25 +645,29 @@ def _fingerprint(path: Path) -> str:
 
 
 class _OldVectors:
-    """The vectors of an index, by the chunks' ids; read a row group at a time, the last one kept.
+    """The vectors of an index, by what was embedded, wherever it was then; read a row group at a time, the last one kept.
 
     Attributes:
-        rows: id -> row group and row in it.
+        rows: hash of the text (as `Chunks.text_hashes`) -> row group and row in it.
     """
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._columns = [name for name in VECTORS if name in file.schema_arrow.names]
+        names = file.schema_arrow.names
+        self._columns = [name for name in VECTORS if name in names]
         self.rows: dict[str, tuple[int, int]] = {}
         for group in range(file.num_row_groups):
-            ids = file.read_row_group(group, columns=["id"])["id"].to_pylist()
-            self.rows.update((id, (group, row)) for row, id in enumerate(ids))
+            table = file.read_row_group(group, columns=[name for name in ("text", "context") if name in names])
+            texts = table["text"].to_pylist()
+            contexts = table["context"].to_pylist() if "context" in names else [None] * len(texts)
+            embedded = (text if context is None else context for text, context in zip(texts, contexts))
+            self.rows.update((text_hash(text), (group, row)) for row, text in enumerate(embedded))
         self._at = -1
         self._group: tuple[np.ndarray | None, SentenceVectors | None] = (None, None)
 
-    def take(self, ids: Sequence[str]) -> tuple[np.ndarray, SentenceVectors | None]:
-        """The vectors of ids that are all in `rows`, in their order."""
-        places = np.array([self.rows[id] for id in ids], np.int64)
+    def take(self, hashes: Sequence[str]) -> tuple[np.ndarray, SentenceVectors | None]:
+        """The vectors of texts that are all in `rows`, in the order of their hashes."""
+        places = np.array([self.rows[digest] for digest in hashes], np.int64)
         order = np.argsort(places[:, 0], kind="stable")
         found: list[np.ndarray] = []
         kept: list[SentenceVectors | None] = []
@@ -676,7 +685,7 @@ class _OldVectors:
 
 
 def _old_vectors(path: Path, settings: Mapping[str, Any]) -> _OldVectors | None:
-    """The vectors of an index; None where the encoder or the kind of vectors was another, or ids are lacking."""
+    """The vectors of an index; None where the encoder or the kind of vectors was another."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -690,7 +699,7 @@ def _old_vectors(path: Path, settings: Mapping[str, Any]) -> _OldVectors | None:
     before = json.loads(about)
     decisive = ("encoder", "encoder_files", "vectors", "sentence_vectors")
     same = all(before.get(name) == settings.get(name) for name in decisive)
-    if not same or not {"id", "vector"} <= set(file.schema_arrow.names):
+    if not same or not {"text", "vector"} <= set(file.schema_arrow.names):
         return None
     return _OldVectors(file)
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rapidchunk import documents
 from rapidchunk.chunks import Chunk
-from rapidchunk.cli.common import add_file_options, add_strategy_options, one_file
+from rapidchunk.cli.common import add_file_options, add_strategy_options, one_file, read
 
 __all__ = ["add_parser"]
 
@@ -43,10 +42,10 @@ def chunk(given: argparse.Namespace) -> int:
     source, chunker = one_file(given)
     ids: list[str] = []  # filled while the chunker reads, always ahead of it
 
-    def texts() -> Iterator[str]:
-        for document in documents.read(source):
+    def texts() -> Iterator[Any]:
+        for document, text in read(source, chunker, given.strategy):
             ids.append(document.id)
-            yield document.text
+            yield text
 
     rows: Iterator[Chunk] = iter(chunker(texts()))
     plain = not sys.stdout.isatty() or "NO_COLOR" in os.environ

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rapidchunk import documents, strategies
 from rapidchunk.chunkers.base import Chunker
+from rapidchunk.chunkers.chat import ChatChunker
 from rapidchunk.cli.progress import Bar
 from rapidchunk.presets import sized
 
@@ -20,6 +21,7 @@ __all__ = [
     "as_encoder",
     "fetch",
     "one_file",
+    "read",
     "strategy_options",
     "tokenizer_name",
     "whole",
@@ -73,9 +75,12 @@ def one_file(given: argparse.Namespace) -> tuple[documents.Source, Chunker]:
     fitting: dict[str, Any] = {}
     if name == "auto":
         name = sources[0].strategy
-        if sources[0].format == "text" and sources[0].stamp:
+        first = next(documents.read(sources[0], loose=True), None) if sources[0].stamp else None
+        if first is not None and sources[0].format == "jsonl":
+            name = first.strategy or name
+        elif first is not None:
             try:
-                name, fitting = strategies.choose(sources[0].name, next(iter(documents.read(sources[0]))).text)
+                name, fitting = strategies.choose(sources[0].name, first.text)
             except ValueError as error:
                 raise documents.InputError(f"{sources[0].name}: {error}") from None
     known = strategies.parameters(name)
@@ -86,6 +91,13 @@ def one_file(given: argparse.Namespace) -> tuple[documents.Source, Chunker]:
         return sources[0], strategies.make(name, options, shared={"tokenizer": given.tokenizer, "encoder": encoder})
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def read(source: documents.Source, chunker: Chunker, strategy: str) -> Iterator[tuple[documents.Document, Any]]:
+    """The documents of a source, each with what the chunker takes."""
+    for document in documents.read(source, loose=strategy == "auto"):
+        conversation = document.messages is not None and isinstance(chunker, ChatChunker)
+        yield document, document.messages if conversation else document.text
 
 
 def add_strategy_options(parser: argparse.ArgumentParser) -> None:

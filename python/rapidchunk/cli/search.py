@@ -52,7 +52,7 @@ def search(given: argparse.Namespace) -> int:
 def _show(rank: int, score: float, columns: dict[str, Any]) -> None:
     color = sys.stdout.isatty()
     place = columns["file"] if columns["line"] is None else f"{columns['file']}:{columns['line']}"
-    document = "" if columns["document"] in (columns["file"], place) else f"  {columns['document']}"
+    document = "" if place.endswith(columns["document"]) else f"  {columns['document']}"  # an id of the input's own
     characters = f"characters {columns['start']}-{columns['end']}"
     path = " > ".join(columns["headings"]) if columns.get("headings") else ""
     head = f"{rank}. {place}{document}  {characters}  score {score:.3f}"

@@ -126,13 +126,14 @@ def _value(text: str) -> Any:
 
 
 def _texts(paths: list[str]) -> dict[str, str]:
-    """The documents by id."""
+    """The documents by the ids that the input gives, else by path."""
     texts: dict[str, str] = {}
     for source in documents.find(paths):
         for document in documents.read(source):
-            if document.id in texts:
-                raise ValueError(f"{document.id}: two documents have this id")
-            texts[document.id] = document.text
+            name = document.id if document.named else document.place
+            if name in texts:
+                raise ValueError(f"{name}: two documents have this id")
+            texts[name] = document.text
     return texts
 
 

@@ -8,9 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rapidchunk import documents
 from rapidchunk.chunkers import SemanticChunker
-from rapidchunk.cli.common import UsageError, add_file_options, add_strategy_options, one_file, whole
+from rapidchunk.cli.common import UsageError, add_file_options, add_strategy_options, one_file, read, whole
 
 __all__ = ["add_parser"]
 
@@ -37,14 +36,15 @@ def view(given: argparse.Namespace) -> int:
     from rapidchunk.view import page
 
     source, chunker = one_file(given)
-    document = next(islice(documents.read(source), given.document, None), None)
-    if document is None:
+    found = next(islice(read(source, chunker, given.strategy), given.document, None), None)
+    if found is None:
         raise UsageError(f"{given.file} has no document {given.document}")
+    document, text = found
     explanation = None
     if isinstance(chunker, SemanticChunker):
-        chunks, explanation = chunker.chunk_and_explain(document.text)
+        chunks, explanation = chunker.chunk_and_explain(text)
     else:
-        chunks = chunker(document.text)
+        chunks = chunker(text)
     html = page(
         chunks,
         title=document.id,
