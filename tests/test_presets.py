@@ -60,6 +60,7 @@ def test_auto_by_content(kind):
         ("chat", "Ada  10:15 AM\nHi\n\nBob  10:16 AM\nYes?\n\nAda  10:17 AM\nNothing.\n"),
         ("chat", "user: hi\nassistant: yes?\nuser: nothing\n"),
         ("chat", json.dumps({"conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes"}]})),
+        ("book", "Jonah 1\n\nNow the word came.\n\nJonah 2\n\nThen he prayed.\n"),
         # Records, logs, style sheets and changes are no conversations.
         ("general", "Files: *\nCopyright: A\nLicense: B\n\nFiles: debian\nCopyright: C\nLicense: D\n"),
         ("general", "".join(f"Passed: test_{i}\n" for i in range(20)) + "Failed: a\nFailed: b\n"),
@@ -73,6 +74,12 @@ def test_auto_by_content(kind):
 )
 def test_auto_knows_what_looks_alike(kind, text):
     assert rc.for_document("auto", text).reason.split(" ")[0].rstrip(":") == kind
+
+
+def test_headers_of_c_and_cpp():
+    assert rc.for_document("auto", "namespace a {\nint f();\n}\n", file="a.h").language == "cpp"
+    assert rc.for_document("auto", "#include <x.h>\nstruct s { int a; };\n", file="a.h").language == "c"
+    assert rc.for_document("code", file="a.h").language == "c"
 
 
 def test_auto_by_suffix_and_kind_of_value():

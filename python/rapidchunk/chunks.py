@@ -503,7 +503,7 @@ class Chunks:
         level, parent: int64; 0 and -1 for chunks without levels (`HierarchicalChunker`).
         """
         n = len(self)
-        full = self if "start_line" in self.extra else self.with_lines()
+        full = self.with_lines()
         own: dict[str, Any] = {
             "id": self.chunk_ids(),
             "strategy": [self.strategy] * n,

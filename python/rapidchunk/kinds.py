@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from rapidchunk.chunkers.grammars import LANGUAGES
+from rapidchunk.chunkers.book import counted
+from rapidchunk.chunkers.grammars import language_of
 from rapidchunk.chunkers.sections import words
 from rapidchunk.chunkers.turns import transcript_turns
 
-__all__ = ["CODE", "guess", "is_html"]
+__all__ = ["guess", "is_html"]
 
-#: Suffix -> language.
-CODE = {f".{suffix}": name for name, (_, _, suffixes) in LANGUAGES.items() for suffix in suffixes}
 _MARKUP = frozenset({".md", ".markdown", ".html", ".htm", ".xhtml"})
 _HEAD = 200_000  # characters that are looked at
 
@@ -55,7 +54,7 @@ def guess(text: Any, suffix: str) -> tuple[str, str]:
         text: the document, None if only the suffix is known.
         suffix: in lower case, with its dot; empty if there is none.
     """
-    if suffix in CODE:
+    if language_of(suffix):
         return "code", f"suffix {suffix}"
     if suffix in _MARKUP:
         return "docs", f"suffix {suffix}"
@@ -128,7 +127,7 @@ def _paper(head: str) -> str:
 
 
 def _book(head: str) -> str:
-    chapters = len(_CHAPTER.findall(head))
+    chapters = len(_CHAPTER.findall(head)) or len(counted(head))
     return f"{chapters} chapter headings" if chapters >= 2 else ""
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, _Batch
+from rapidchunk.chunkers.grammars import language_of
 from rapidchunk.chunks import COLUMNS, Chunks
-from rapidchunk.kinds import CODE, guess, is_html
+from rapidchunk.kinds import guess, is_html
 
 __all__ = ["KINDS", "DocumentChunker", "for_document", "sized"]
 
@@ -80,7 +81,7 @@ def for_document(
         strategy = "html"
     options = _sized(preset, overrides)
     if kind == "code":
-        language = language or CODE.get(suffix)
+        language = language or language_of(suffix, text if isinstance(text, str) else "")
         if language is None:
             raise ValueError("language must be given for code, or a file with a known suffix")
     known = strategies.parameters(strategy)

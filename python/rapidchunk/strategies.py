@@ -75,10 +75,12 @@ def choose(file: str, text: str) -> tuple[str, dict[str, Any]]:
     from rapidchunk.presets import KINDS
 
     suffix = PurePath(file).suffix.lower()
-    for language, (package, _, suffixes) in chunkers.grammars.LANGUAGES.items():
-        if suffix[1:] in suffixes:
-            there = all(importlib.util.find_spec(name) for name in ("tree_sitter", package))
-            return ("code", {"language": language}) if there else ("recursive", {})
+    language = chunkers.grammars.language_of(suffix, text)
+    if language is not None:
+        there = all(
+            importlib.util.find_spec(name) for name in ("tree_sitter", chunkers.grammars.LANGUAGES[language][0])
+        )
+        return ("code", {"language": language}) if there else ("recursive", {})
     if suffix not in BY_CONTENT:
         return strategy_of(file), {}
     if suffix in (".yaml", ".yml"):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rapidchunk.chunkers.base import Chunker
 from rapidchunk.chunkers.outline import Heading, OutlineChunker
 
-__all__ = ["BookChunker"]
+__all__ = ["BookChunker", "counted"]
 
 _NUMBER = (
     r"(?:[0-9]{1,4}|[IVXLCDM]{1,9}|[A-Z]|(?i:the )?(?i:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|one|two|"
@@ -79,11 +79,11 @@ class BookChunker(OutlineChunker):
         """Lines after an empty one; short ones only, so that no pattern is tried on a whole paragraph."""
         patterns = [(level, re.compile(pattern)) for level, pattern in self.patterns]
         lines = [(match.start(1), match[1].strip()) for match in _LINE.finditer(text)]
-        counted = _counted(line for _, line in lines) if self.patterns is self.PATTERNS else frozenset()
+        numbered = counted(text) if self.patterns is self.PATTERNS else frozenset()
         after = 0  # where the last heading ends
         for start, line in lines:
             level = next((level for level, pattern in patterns if pattern.fullmatch(line)), 0)
-            level = level or 2 * (line in counted)
+            level = level or 2 * (line in numbered)
             if not level or start < after:
                 continue
             title, after = line, start + len(line)
@@ -93,13 +93,13 @@ class BookChunker(OutlineChunker):
             yield Heading(start, after, level, title)
 
 
-def _counted(lines: Iterable[str]) -> frozenset[str]:
-    """Those of the lines that number something of one name ("Jonah 1", "Jonah 2")."""
+def counted(text: str) -> frozenset[str]:
+    """The lines after an empty one that count something of one name ("Jonah 1", "Jonah 2"), each with text below it."""
     numbers: dict[str, set[int]] = {}
-    for line in lines:
-        match = _NAMED.fullmatch(line)
-        if match:
-            numbers.setdefault(match[1], set()).add(int(match[2]))
+    for match in _LINE.finditer(text):
+        named = _NAMED.fullmatch(match[1].strip())
+        if named and text[match.end() : match.end() + 400].strip():
+            numbers.setdefault(named[1], set()).add(int(named[2]))
     return frozenset(
         f"{name} {number}" for name, found in numbers.items() for number in found if {number - 1, number + 1} & found
     )

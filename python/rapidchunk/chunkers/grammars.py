@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "header_end",
     "is_container",
     "kind",
+    "language_of",
     "members",
     "name",
     "receiver",
@@ -42,6 +44,7 @@ LANGUAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "php": ("tree_sitter_php", "language_php", ("php",)),
     "bash": ("tree_sitter_bash", "language", ("sh", "bash")),
 }
+_OF_SUFFIX = {f".{suffix}": name for name, (_, _, suffixes) in LANGUAGES.items() for suffix in suffixes}
 ALIASES = {
     "py": "python",
     "js": "javascript",
@@ -106,6 +109,18 @@ _KINDS = {
     "property_declaration": "property",
 }
 _LONGEST_NAME = 100
+
+
+# What C has not, in the header files that both languages call .h.
+_CPP = re.compile(
+    r"(?m)^[ \t]*(?:namespace\b|template[ \t]*<|class[ \t]+\w+[^;]*$|using[ \t]|(?:public|private):)|\bstd::"
+)
+
+
+def language_of(suffix: str, text: str = "") -> str | None:
+    """The language of a file by its suffix (with the dot, in lower case) and, for .h, by what is in it; None: of no code."""
+    language = _OF_SUFFIX.get(suffix)
+    return "cpp" if language == "c" and suffix == ".h" and _CPP.search(text[:100_000]) else language
 
 
 @functools.cache
