@@ -224,6 +224,27 @@ def test_records_of_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(command) == 1 and "records.jsonl:1: message 0 must have a text" in capsys.readouterr().err
 
 
+def test_search_shows_where_a_chunk_is_and_what_it_is(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder / "records.jsonl").write_text('{"text": "Zebras zigzag.", "id": "z1"}')
+    output = str(tmp_path / "out.parquet")
+    assert main(["index", folder.name, "-o", output, "--encoder", "static", "-q"]) == 0
+    for question, lines in (
+        (
+            "DELETE pets: remove a pet",
+            ["api.yaml:", "   paths > /pets/{id} > DELETE", "   DELETE /pets/{id}: Remove a pet"],
+        ),
+        ("zebras zigzag", ["records.jsonl:1  z1  characters 0-14", "   Zebras zigzag."]),
+    ):
+        capsys.readouterr()
+        assert main(["search", output, question, "-k", "1"]) == 0
+        shown = capsys.readouterr().out.split("\n")
+        assert shown[0].startswith(f"1. {folder.name}/{lines[0]}") and shown[1 : len(lines)] == lines[1:]
+        assert "api.yaml  api.yaml" not in shown[0]
+
+
 def test_chunk_command_chooses_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chunk", str(folder / "tool.py"), "--format", "jsonl"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["name"] == "walk"

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rapidchunk import HierarchicalChunker, MarkdownChunker, PageChunker, SemanticChunker, TokenChunker
+from rapidchunk import (
+    ChatChunker,
+    CodeChunker,
+    HierarchicalChunker,
+    MarkdownChunker,
+    PageChunker,
+    SemanticChunker,
+    TokenChunker,
+)
 from rapidchunk.cli import common, main
 from rapidchunk.view import page
 
@@ -110,13 +118,24 @@ def test_a_hostile_document_is_inert_in_a_browser(tmp_path: Path) -> None:
     assert Parsed(done.stdout).text == HOSTILE
 
 
+def test_what_else_is_known_of_a_chunk() -> None:
+    code = page(CodeChunker("python", 20)("import os\n\n\ndef f():\n    return 1\n"))
+    assert (
+        any("\nf\ncharacters 12 to 33, lines 4 to 5" in title for title in Parsed(code).titles)
+        and 'id="text" class=mono' in code
+    )
+    chat = page(ChatChunker()("Ada: hi\nBob: yes\n"))
+    assert any("Ada, Bob" in title for title in Parsed(chat).titles) and "class=mono" not in chat
+
+
 def test_headings_pages_and_figures() -> None:
     markdown = MarkdownChunker(max_tokens=40)(
         "# Harbour <1>\n\nBoats lay there.\n\n## Pier & quay\n\nNobody was on board.\n" * 3
     )
     titles = Parsed(page(markdown)).titles
     assert any("Harbour <1> > Pier & quay" in title for title in titles)
-    assert f"Chunk 0: {markdown.tokens[0]} tokens, {markdown.start[0]} to {markdown.end[0]}" in titles[0]
+    assert titles[0].split("\n")[0] == f"Chunk 0: {markdown.tokens[0]} tokens"
+    assert f"characters {markdown.start[0]} to {markdown.end[0]}" in titles[0]
     pages = Parsed(
         page(PageChunker(max_tokens=12)("First page here.\fSecond page here. And more of it, to be cut."))
     ).titles

@@ -18,6 +18,8 @@ HUES = 4  # backgrounds that take turns
 BARS = 24  # of the histogram
 STEP = 6  # least pixels between points of a curve
 PREVIEW = 90  # characters of a chunk in the list
+RANGES = {"page": ("page_start", "page_end"), "line": ("start_line", "end_line")}
+MONOSPACE = frozenset({"code", "api"})  # strategies for text that is aligned
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --mark: #b42318;
@@ -53,6 +55,7 @@ a:focus-visible, .scroll:focus-visible, #text b:target, #text:focus-visible {
   outline: 3px solid var(--chart); outline-offset: -3px; }
 .c0 { --a: var(--h0); } .c1 { --a: var(--h1); } .c2 { --a: var(--h2); } .c3 { --a: var(--h3); }
 .p0 { --b: var(--h0); } .p1 { --b: var(--h1); } .p2 { --b: var(--h2); } .p3 { --b: var(--h3); }
+#text.mono { font: 13px/1.7 ui-monospace, monospace; }
 #text span { background: var(--a); box-decoration-break: clone; -webkit-box-decoration-break: clone; padding: 2px 0; }
 nav a { border-color: var(--a); }
 #text span.o { background: repeating-linear-gradient(135deg, var(--b) 0 7px, var(--a) 7px 14px);
@@ -137,7 +140,8 @@ def page(
             f"<title>{_escape(name)}: chunks</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
             f"<header>\n<h1><bdi>{_escape(name)}</bdi></h1>\n{_statistics(text, start, end, tokens)}\n",
             f'<div class="charts">{"".join(charts)}</div>\n</header>\n<main>\n',
-            '<div id="text" dir="auto" tabindex="0" role="region" aria-label="Document">',
+            f'<div id="text"{" class=mono" if chunks.strategy in MONOSPACE else ""} dir="auto" tabindex="0" role="region" ',
+            'aria-label="Document">',
             *_marked(text, start, end, facts),
             '</div>\n<nav aria-label="Chunks"><ol>\n',
             *_list(text, start, end, facts),
@@ -157,13 +161,20 @@ def _finest(chunks: Chunks, document: int) -> np.ndarray:
 def _facts(chunks: Chunks, row: int, number: int) -> list[str]:
     """What is to be said about a chunk, in lines."""
     start, end, tokens = int(chunks.start[row]), int(chunks.end[row]), int(chunks.tokens[row])
-    lines = [f"Chunk {number}: {_count(tokens, 'token')}, {start:,} to {end:,}"]
     metadata = chunks[row].metadata
+    lines = [f"Chunk {number}: {_count(tokens, 'token')}"]
     if metadata.get("headings"):
         lines.append(" > ".join(map(str, metadata["headings"])))
-    first, last = metadata.get("page_start"), metadata.get("page_end")
-    if first is not None:
-        lines.append(f"page {first}" if first == last else f"pages {first} to {last}")
+    places = [f"characters {start:,} to {end:,}"]
+    for what, names in RANGES.items():
+        first, last = (metadata.get(name) for name in names)
+        if first is not None:
+            places.append(f"{what} {first}" if first == last else f"{what}s {first} to {last}")
+    lines.append(", ".join(places))
+    if metadata.get("speakers"):
+        lines.append(", ".join(map(str, metadata["speakers"])))
+    if metadata.get("summary"):
+        lines.append(str(metadata["summary"]))
     return lines
 
 

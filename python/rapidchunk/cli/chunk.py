@@ -26,7 +26,7 @@ def add_parser(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "chunk",
         help="print the chunks of a file",
-        description="Prints the chunks of a text, Markdown or JSON lines file.",
+        description="Prints the chunks of a file of any kind that index reads.",
     )
     add_file_options(parser)
     parser.add_argument(
@@ -57,7 +57,7 @@ def chunk(given: argparse.Namespace) -> int:
 
 def _text(document: str, rows: Iterator[Chunk]) -> None:
     for row in rows:
-        print(f"--- {document} [{row.index}] {row.start}:{row.end}, {row.tokens} tokens\n{row.text}")
+        print(f"--- {_about(document, row)}\n{row.text}")
 
 
 def _jsonl(document: str, rows: Iterator[Chunk]) -> None:
@@ -83,8 +83,19 @@ def _plain(value: Any) -> Any:
 
 def _color(document: str, rows: Iterator[Chunk]) -> None:
     for row in rows:
-        print(f"{DIM}{document} [{row.index}] {row.start}:{row.end}, {row.tokens} tokens{RESET}")
+        print(f"{DIM}{_about(document, row)}{RESET}")
         color = COLORS[row.index % len(COLORS)]
         for line in row.text.split("\n"):
-            # A document's own escape codes must not reach the terminal.
-            print(color + "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line.rstrip("\r")) + RESET)
+            print(color + _printable(line.rstrip("\r")) + RESET)
+
+
+def _about(document: str, row: Chunk) -> str:
+    """Where a chunk is, and its heading path."""
+    path = " > ".join(row.metadata.get("headings") or ())
+    about = f"{document} [{row.index}] {row.start}:{row.end}, {row.tokens} tokens{f', {path}' if path else ''}"
+    return _printable(about)
+
+
+def _printable(line: str) -> str:
+    """The line without a document's own escape codes, which must not reach the terminal."""
+    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)

@@ -119,7 +119,7 @@ def add_strategy_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="bert (the default), words, chars, bytes, or the path of a tokenizer.json or vocab.txt",
     )
-    group.add_argument("--language", metavar="CODE", help="language of the text, for the sentence rules")
+    group.add_argument("--language", metavar="CODE", help="language of the text, for the sentence rules; of code")
     group.add_argument(
         "--set",
         action="append",

@@ -27,8 +27,8 @@ def add_parser(commands: Any) -> None:
         "index",
         help="cut files into chunks, embed them, write a Parquet file",
         description="Cuts text, Markdown, HTML, code, JSON (chats, OpenAPI) and JSON lines files into chunks and writes "
-        "them, with metadata and vectors, to a "
-        'Parquet file. A record of JSON lines has a "text", an "id" if it likes, and any further keys as metadata.',
+        'them, with metadata and vectors, to a Parquet file. A record of JSON lines has a "text" or "messages", an "id" if it '
+        "likes, and any further keys as metadata.",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, patterns; - is the standard input")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the Parquet file to write")
@@ -56,7 +56,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument(
         "--update",
         action="store_true",
-        help="take the vectors of chunks that are in the output already from there; embed only what changed",
+        help="take the vectors of texts that are in the output already from there; embed only what changed",
     )
     run.add_argument("--skip-errors", action="store_true", help="leave out inputs that cannot be read, with a warning")
     run.add_argument(

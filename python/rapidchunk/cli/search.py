@@ -21,7 +21,7 @@ def add_parser(commands: Any) -> None:
         description="Embeds the question with the encoder that the index was made with and prints the nearest chunks.",
     )
     parser.add_argument("index", metavar="FILE", help="a Parquet file of rapidchunk index")
-    parser.add_argument("question", metavar="QUESTION")
+    parser.add_argument("question", metavar="QUESTION", help="in words, as one argument")
     parser.add_argument("-k", type=whole(1), default=5, metavar="N", help="how many chunks (5)")
     parser.add_argument("--json", action="store_true", help="one JSON object a line, with all columns")
     parser.set_defaults(run=search)
@@ -52,13 +52,19 @@ def search(given: argparse.Namespace) -> int:
 def _show(rank: int, score: float, columns: dict[str, Any]) -> None:
     color = sys.stdout.isatty()
     place = columns["file"] if columns["line"] is None else f"{columns['file']}:{columns['line']}"
-    document = "" if place.endswith(columns["document"]) else f"  {columns['document']}"  # an id of the input's own
+    # Ids of the input's own are shown; others are the end of the path.
+    name = columns["document"]
+    own = not any(given == name or given.endswith(f"/{name}") for given in (columns["file"], place))
+    document = f"  {name}" if own else ""
     characters = f"characters {columns['start']}-{columns['end']}"
     path = " > ".join(columns["headings"]) if columns.get("headings") else ""
     head = f"{rank}. {place}{document}  {characters}  score {score:.3f}"
     print(f"\x1b[1m{head}\x1b[0m" if color else head)
     if path:
-        print(f"   {path}")
+        print(f"   {_printable(path)}")
+    before = (columns.get("context") or columns["text"]).removesuffix(columns["text"]).strip().split("\n")[0]
+    if before and before != path:
+        print(f"   {_printable(before)}")
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
     text = " ".join(columns["text"].split())
     lines = textwrap.wrap(_printable(text), width - 3, max_lines=6, placeholder=" ...")
