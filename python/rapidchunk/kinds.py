@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from rapidchunk._words import words
 from rapidchunk.chunkers.book import counted
 from rapidchunk.chunkers.grammars import language_of
-from rapidchunk.chunkers.sections import words
 from rapidchunk.chunkers.turns import transcript_turns
 
 __all__ = ["guess", "is_html"]

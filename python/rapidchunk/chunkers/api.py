@@ -15,7 +15,8 @@ from rapidchunk.chunkers.openapi import (
     parameter_lines,
     read,
 )
-from rapidchunk.chunkers.sections import Section, SectionChunker
+from rapidchunk.chunkers.section_chunker import SectionChunker
+from rapidchunk.chunkers.sections import Section
 from rapidchunk.chunks import Chunks
 
 __all__ = ["ApiChunker"]

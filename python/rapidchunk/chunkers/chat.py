@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rapidchunk.chunkers.base import Chunker, choice, whole_number
-from rapidchunk.chunkers.sections import Section, SectionChunker
+from rapidchunk.chunkers.section_chunker import SectionChunker
+from rapidchunk.chunkers.section_cutter import SectionCutter
+from rapidchunk.chunkers.sections import Section
 from rapidchunk.chunkers.turns import as_messages, message_turns, transcript_turns
 from rapidchunk.chunks import Chunks
 
@@ -109,7 +111,7 @@ class ChatChunker(SectionChunker):
         return first.context if into else ()
 
     def _group(
-        self, section: list[int], of: list[int], tokens: list[int], sections: list[Section]
+        self, section: list[int], of: list[int], tokens: list[int], cutter: SectionCutter
     ) -> list[tuple[int, int]]:
         """Fills chunks turn by turn; the next begins with the turns it repeats, if these leave room for a new one."""
         most = self.max_tokens - self.tokenizer.special_tokens
@@ -117,7 +119,7 @@ class ChatChunker(SectionChunker):
         first, size = 0, 0
         for i, own in enumerate(tokens):
             new_document = i > 0 and of[i] != of[i - 1]
-            apart = i > 0 and section[i] != section[i - 1] and sections[section[i]].apart
+            apart = i > 0 and section[i] != section[i - 1] and cutter.sections[section[i]].apart
             if i and (new_document or apart or size + own > most):
                 groups.append((first, i - 1))
                 begin, size = i, own

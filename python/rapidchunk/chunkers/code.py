@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from rapidchunk.chunkers import grammars
 from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunkers.sections import Section, SectionChunker
+from rapidchunk.chunkers.section_chunker import SectionChunker
+from rapidchunk.chunkers.sections import Section
 from rapidchunk.chunks import Chunks
 
 __all__ = ["CodeChunker"]

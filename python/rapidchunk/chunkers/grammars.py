@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rapidchunk.chunkers.sections import words
+from rapidchunk._words import words
 
 __all__ = [
     "ALIASES",

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rapidchunk._html_encoding import decode_html
+from rapidchunk._words import words
 from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunkers.sections import Section, SectionChunker, Table, heading_prefixes, words
+from rapidchunk.chunkers.section_chunker import SectionChunker
+from rapidchunk.chunkers.sections import Section, Table, heading_prefixes
 from rapidchunk.kernels.cpu import html_page, html_text
 
 __all__ = ["HtmlChunker"]

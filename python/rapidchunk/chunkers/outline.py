@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunkers.sections import Section, SectionChunker, heading_prefixes
+from rapidchunk.chunkers.section_chunker import SectionChunker
+from rapidchunk.chunkers.sections import Section, heading_prefixes
 
 __all__ = ["Heading", "OutlineChunker"]
 

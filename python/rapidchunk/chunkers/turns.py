@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rapidchunk.chunkers.sections import words
+from rapidchunk._words import words
 
 __all__ = ["Turn", "as_messages", "message_turns", "transcript_turns"]
 
