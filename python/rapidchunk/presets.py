@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, _Batch
 from rapidchunk.chunkers.grammars import language_of
+from rapidchunk.chunkers.sections import shared_path
 from rapidchunk.chunks import COLUMNS, Chunks
 from rapidchunk.kinds import guess, is_html
 
@@ -188,13 +190,7 @@ def _merged(name: str, values: list[Any]) -> Any:
     if name == "context":  # the whole text needs no path around it
         return None
     if name == "headings":
-        shared = values[0]
-        for path in values[1:]:
-            n = 0
-            while n < min(len(shared), len(path)) and shared[n] == path[n]:
-                n += 1
-            shared = shared[:n]
-        return shared
+        return reduce(shared_path, values)
     if name.endswith("_end") or name.startswith("end_"):
         return values[-1]
     if name.endswith("_start") or name.startswith("start_") or isinstance(values[0], np.generic):

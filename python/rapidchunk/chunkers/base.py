@@ -295,6 +295,18 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def check_within(within: Any, outer: Chunker) -> None:
+    """Raises ValueError unless `within` may cut for `outer`: a chunker (or None), no larger, that counts tokens alike."""
+    if within is None:
+        return
+    if not isinstance(within, Chunker):
+        raise ValueError(f"within must be a chunker, not {within!r}")
+    if within.max_tokens > outer.max_tokens:
+        raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {outer.max_tokens} here")
+    if repr(within.tokenizer) != repr(outer.tokenizer):
+        raise ValueError(f"within must count tokens with {outer.tokenizer!r}, not {within.tokenizer!r}")
+
+
 def choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """The value, if it is one of the choices.
 

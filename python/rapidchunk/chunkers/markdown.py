@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker
+from rapidchunk.chunkers.base import Chunker, check_within
 from rapidchunk.chunks import COLUMNS, Chunks, LazyColumn
 
 __all__ = ["MarkdownChunker"]
@@ -70,13 +70,7 @@ class MarkdownChunker(Chunker):
         self.keep_headings = bool(keep_headings)
         self.prepend_headings = bool(prepend_headings)
         self.within = within
-        if within is not None:
-            if not isinstance(within, Chunker):
-                raise ValueError(f"within must be a chunker, not {within!r}")
-            if within.max_tokens > self.max_tokens:
-                raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {max_tokens} here")
-            if repr(within.tokenizer) != repr(self.tokenizer):
-                raise ValueError(f"within must count tokens with {self.tokenizer!r}, not {within.tokenizer!r}")
+        check_within(within, self)
         self._joint = self._joint_tokens() if prepend_headings else 0
 
     def _joint_tokens(self) -> int:

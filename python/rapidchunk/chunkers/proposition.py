@@ -16,7 +16,7 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk._services import Retries, Service, ServiceError, awaited, concurrently, seconds
-from rapidchunk.chunkers.base import Chunker, _Batch, whole_number
+from rapidchunk.chunkers.base import Chunker, _Batch, check_within, whole_number
 from rapidchunk.chunkers.sentence import SentenceChunker
 from rapidchunk.chunks import COLUMNS, Chunks
 from rapidchunk.sentences import byte_spans
@@ -103,13 +103,7 @@ class PropositionChunker(Chunker):
             raise ValueError("model must be given with base_url")
         if not isinstance(prompt, str) or "{passage}" not in prompt:
             raise ValueError("prompt must be a str that has {passage} in it")
-        if within is not None:
-            if not isinstance(within, Chunker):
-                raise ValueError(f"within must be a chunker, not {within!r}")
-            if within.max_tokens > self.max_tokens:
-                raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {max_tokens} here")
-            if repr(within.tokenizer) != repr(self.tokenizer):
-                raise ValueError(f"within must count tokens with {self.tokenizer!r}, not {within.tokenizer!r}")
+        check_within(within, self)
         limits: dict[str, Any] = {"retries": whole_number("retries", retries, 0), "backoff": backoff}
         timeout = seconds("timeout", timeout, zero=False)
         self._service = None if base_url is None else Service(base_url, api_key, timeout=timeout, **limits)

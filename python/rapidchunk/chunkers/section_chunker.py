@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, _Batch, threads
+from rapidchunk.chunkers.base import Chunker, _Batch, check_within, threads
 from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS
 from rapidchunk.chunkers.section_cutter import SectionCutter
 from rapidchunk.chunkers.sections import Section, main_section, shared_path, siblings
@@ -40,13 +40,7 @@ class SectionChunker(Chunker):
 
     def __init__(self, max_tokens: int, min_tokens: int, overlap: int, tokenizer: Any, within: Chunker | None) -> None:
         super().__init__(max_tokens, min_tokens, overlap, tokenizer)
-        if within is not None:
-            if not isinstance(within, Chunker):
-                raise ValueError(f"within must be a chunker, not {within!r}")
-            if within.max_tokens > self.max_tokens:
-                raise ValueError(f"within has max_tokens {within.max_tokens}, more than the {max_tokens} here")
-            if repr(within.tokenizer) != repr(self.tokenizer):
-                raise ValueError(f"within must count tokens with {self.tokenizer!r}, not {within.tokenizer!r}")
+        check_within(within, self)
         self.within = within
 
     @abstractmethod
