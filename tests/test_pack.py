@@ -65,6 +65,19 @@ def test_pack_equals_reference(text, measure, levels, max_tokens, min_tokens, ov
     assert tokens == [count(text[start:end]) for start, end in got]
 
 
+@settings(max_examples=100, deadline=None)
+@given(TEXTS, st.integers(1, 30), st.integers(0, 29), st.sampled_from(["end", "start", "drop"]))
+def test_starts_are_empty_separators(text, max_tokens, overlap, keep):
+    """Spans as boundaries where they begin, whatever happens to separators."""
+    texts = _core.Texts([text])
+    spans, offsets = _core.sentence_spans(texts)
+    options = dict(max_tokens=max_tokens, overlap=min(overlap, max_tokens - 1), keep=keep)
+    got = _core.pack(texts, "chars", [("starts", spans, offsets), "words"], **options)
+    separators = np.ascontiguousarray(np.repeat(spans[:, :1], 2, axis=1))
+    want = _core.pack(texts, "chars", [(separators, offsets), "words"], **options)
+    assert all(map(np.array_equal, got, want))
+
+
 @pytest.mark.parametrize("measure", ["chars", "bytes", "words"])
 @pytest.mark.parametrize("alphabet", ["ascii", "any"])
 def test_many_threads_pack_a_large_document_alike(measure, alphabet):
@@ -79,7 +92,8 @@ def test_many_threads_pack_a_large_document_alike(measure, alphabet):
     converted = _core.Texts([text])
     assert converted.bytes == len(text.encode())
     index = _core.word_indexes(converted) if measure == "words" else measure
-    for levels in ([], ["words"], [["\n\n"], ["\n"], [". ", "! "], [" "]], [["\n", ".", "!"]]):
+    sentences = ("starts", *_core.sentence_spans(converted))
+    for levels in ([], ["words"], [["\n\n"], ["\n"], [". ", "! "], [" "]], [["\n", ".", "!"]], [sentences, "words"]):
         for limits in (dict(max_tokens=300), dict(max_tokens=60, overlap=25, min_tokens=20, keep="drop")):
             want = _core.pack(converted, index, levels, **limits)
             for texts, threads in ((converted, 2), (_core.Texts([text]), 3), (_core.Texts([text]), 1)):

@@ -13,7 +13,8 @@
 namespace rc {
 namespace {
 
-// A level as Python gives it: "words", a list of literal separators, or (spans [n, 2], offsets [D + 1]).
+// A level as Python gives it: "words", a list of literal separators, separators found beforehand as (spans [n, 2],
+// offsets [D + 1]), or spans that begin at boundaries as ("starts", spans, offsets).
 struct LevelArgument {
   Level::Kind kind;
   std::vector<std::string> literals;
@@ -25,7 +26,7 @@ struct LevelArgument {
     Level level;
     level.kind = kind;
     level.literals = &literals;
-    if (kind == Level::Kind::positions) {
+    if (level.is_found()) {
       level.first = spans + offsets[document];
       level.last = spans + offsets[document + 1];
     }
@@ -40,13 +41,15 @@ LevelArgument level_argument(const py::handle& item, int64_t documents) {
           "must be \"words\", a list of separators, or (spans, offsets)");
     level.kind = Level::Kind::words;
   } else if (py::isinstance<py::tuple>(item)) {
-    level.kind = Level::Kind::positions;
     level.kept = py::reinterpret_borrow<py::object>(item);
-    const auto pair = item.cast<py::tuple>();
-    const auto spans = view<int64_t>(pair[0].cast<py::array>(), "spans", 2);
+    const auto given = item.cast<py::tuple>();
+    const bool starts = given.size() == 3 && py::isinstance<py::str>(given[0]);
+    check(starts || given.size() == 2, "levels", "must hold (spans, offsets) or (\"starts\", spans, offsets)");
+    level.kind = starts ? Level::Kind::starts : Level::Kind::positions;
+    const auto spans = view<int64_t>(given[starts].cast<py::array>(), "spans", 2);
     check(spans.columns == 2, "spans", "must have two columns");
     level.spans = reinterpret_cast<const Span*>(spans.data);
-    level.offsets = view<int64_t>(pair[1].cast<py::array>(), "offsets");
+    level.offsets = view<int64_t>(given[1 + starts].cast<py::array>(), "offsets");
     check(level.offsets.size() == documents + 1 && level.offsets[documents] == spans.rows, "offsets",
           "must fit the spans and the documents");
   } else {
@@ -145,17 +148,22 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
     const auto column = [&](size_t number) { return columns.get() + number * rows; };
     parallel_for(static_cast<int64_t>(work.size()), threads, 4, [&](int64_t w) {
       Part& part = parts[w];
-      size_t row = bases[w], i = 0;
-      for (int64_t d = work[w].begin; d < work[w].end; d++) {
-        for (; i < part.ends[d - work[w].begin]; i++, row++) {
-          const PackedChunk& chunk = part.chunks[i];
-          column(DOCUMENT)[row] = d;
-          column(START)[row] = part.points.empty() ? chunk.start : part.points[2 * i];
-          column(END)[row] = part.points.empty() ? chunk.end : part.points[2 * i + 1];
-          column(BYTE_START)[row] = chunk.start;
-          column(BYTE_END)[row] = chunk.end;
-          column(TOKENS)[row] = chunk.tokens + special_tokens;
-        }
+      const size_t base = bases[w], n = part.chunks.size();
+      int64_t* numbers = column(DOCUMENT) + base;
+      size_t from = 0;
+      for (size_t d = 0; d < part.ends.size(); from = part.ends[d++])
+        std::fill(numbers + from, numbers + part.ends[d], work[w].begin + static_cast<int64_t>(d));
+      int64_t *start = column(START) + base, *end = column(END) + base, *byte_start = column(BYTE_START) + base,
+              *byte_end = column(BYTE_END) + base, *tokens = column(TOKENS) + base;
+      for (size_t i = 0; i < n; i++) {
+        const PackedChunk& chunk = part.chunks[i];
+        start[i] = byte_start[i] = chunk.start;
+        end[i] = byte_end[i] = chunk.end;
+        tokens[i] = chunk.tokens + special_tokens;
+      }
+      for (size_t i = 0; i < part.points.size() / 2; i++) {
+        start[i] = part.points[2 * i];
+        end[i] = part.points[2 * i + 1];
       }
       part = {};
     });

@@ -15,7 +15,7 @@
 namespace rc {
 namespace {
 
-constexpr int64_t PIECE_BYTES = 1 << 20;
+constexpr int64_t PIECE_BYTES = 1 << 18;
 
 // A document, or a piece of a large one.
 struct Piece {

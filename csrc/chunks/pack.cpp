@@ -155,8 +155,8 @@ class Packer {
     }
     if (states) states->push_back(s);
     out.push_back({s.start, stop, tokens});
-    // About where the chunk after the next will end, so that its text has come from memory by then.
-    const char* ahead = text_ + std::min(end_, stop + 2 * (stop - s.start));
+    // About where a chunk not far behind will end, so that its text has come from memory by then.
+    const char* ahead = text_ + std::min(end_, stop + 4 * (stop - s.start));
     for (int line = 0; line < 3; line++) __builtin_prefetch(ahead - 64 * line);
     if (cut.level == FINAL) {
       s.start = s.resume = end_;
@@ -242,7 +242,7 @@ class Packer {
   // Every place that is asked about lies behind the start of the current chunk, so no look-back goes further.
   bool boundary(int64_t at) const { return is_cluster_boundary(text_, size_, at, anchor_); }
 
-  bool allowed(const Cut& cut) const { return boundary(cut.end) && boundary(cut.next); }
+  bool allowed(const Cut& cut) const { return boundary(cut.end) && (cut.next == cut.end || boundary(cut.next)); }
 
   Cut cut_at(const Span& separator) const {
     switch (options_.keep) {
@@ -250,6 +250,11 @@ class Packer {
       case Keep::start: return {separator.start, separator.start};
       default: return {separator.start, separator.end};
     }
+  }
+
+  // The cut at a span that was found beforehand.
+  Cut cut_of(const Level& level, const Span& span) const {
+    return level.kind == Level::Kind::starts ? Cut{span.start, span.start} : cut_at(span);
   }
 
   // The last boundary of the level whose trimmed end is in (low, high].
@@ -269,13 +274,14 @@ class Packer {
         }
         break;
       }
-      case Level::Kind::positions: {
-        const bool by_end = options_.keep == Keep::end;
+      case Level::Kind::positions:
+      case Level::Kind::starts: {
+        const bool by_end = options_.keep == Keep::end && level.kind == Level::Kind::positions;
         const Span* after = std::upper_bound(level.first, level.last, high, [&](int64_t value, const Span& s) {
           return value < (by_end ? s.end : s.start);
         });
         while (after != level.first) {
-          const Cut cut = cut_at(*--after);
+          const Cut cut = cut_of(level, *--after);
           if (cut.end <= low) break;
           if (!allowed(cut)) continue;
           best = cut;
@@ -317,13 +323,14 @@ class Packer {
         if (at >= 0 && boundary(at)) best = {at, at};
         break;
       }
-      case Level::Kind::positions: {
-        const bool by_end = options_.keep == Keep::end;
+      case Level::Kind::positions:
+      case Level::Kind::starts: {
+        const bool by_end = options_.keep == Keep::end && level.kind == Level::Kind::positions;
         const Span* at = std::upper_bound(level.first, level.last, low, [&](int64_t value, const Span& s) {
           return value < (by_end ? s.end : s.start);
         });
         for (; at != level.last; ++at) {
-          const Cut cut = cut_at(*at);
+          const Cut cut = cut_of(level, *at);
           if (cut.end > high) break;
           if (!allowed(cut)) continue;
           best = cut;
@@ -485,12 +492,13 @@ void pack(std::string_view text, int64_t begin, int64_t end, const Measure& meas
 }
 
 void pack_large(std::string_view text, const MeasureMaker& measure, const std::vector<Level>& levels,
-                const PackOptions& options, int threads, std::vector<PackedChunk>& out, int64_t part_bytes) {
+                const PackOptions& options, int threads, std::vector<PackedChunk>& out, int64_t least_part) {
   const auto size = static_cast<int64_t>(text.size());
+  const int64_t part_bytes = std::max(least_part, size / threads + 1);
   std::vector<Guess> guesses{{0}};
-  // Windows that may be cut anywhere never meet.
-  if (!levels.empty())
-    for (int64_t at = part_bytes; at < size - part_bytes; at = std::max(at, guesses.back().begin) + part_bytes)
+  // Windows that are cut anywhere, or between words, seldom meet.
+  if (std::any_of(levels.begin(), levels.end(), [](const Level& level) { return !level.is_words(); }))
+    for (int64_t at = part_bytes; at < size; at = std::max(at, guesses.back().begin) + part_bytes)
       guesses.push_back({guessed_start(text.data(), at, size)});
   if (guesses.size() == 1) return pack(text, 0, size, *measure(), levels, options, out);
   parallel_for(static_cast<int64_t>(guesses.size()), threads, 1, [&](int64_t g) {

@@ -21,13 +21,15 @@ namespace rc {
 struct Level {
   enum class Kind {
     literals,   // any of these separators, searched as needed
-    positions,  // separator spans found beforehand (sentence ends, regular expressions), sorted; a span may be empty
+    positions,  // separator spans found beforehand (regular expressions), sorted; a span may be empty
+    starts,     // where spans found beforehand (sentences) begin, sorted
     words,      // the start of a word
   };
   Kind kind = Kind::words;
   const std::vector<std::string>* literals = nullptr;
   const Span* first = nullptr;
   const Span* last = nullptr;
+  bool is_found() const { return kind == Kind::positions || kind == Kind::starts; }
   // Overlap is made of units of levels that are not words; failing these, of words.
   bool is_words() const {
     return kind == Kind::words || (kind == Kind::literals && literals->size() == 1 && (*literals)[0] == " ");
@@ -57,9 +59,8 @@ using MeasureMaker = std::function<std::unique_ptr<Measure>()>;
 
 // The same for a whole document, by several threads, each with a measure of its own. They begin in the middle, as if a
 // chunk started there; where the chunks of the part before come to the same place and state, those that follow are the
-// same, and are taken over. (Measured: after a few dozen chunks. Where they never meet, the time of one thread is
-// spent.)
+// same, and are taken over. (Measured: after a few dozen chunks; windows seldom meet, and are left to one thread.)
 void pack_large(std::string_view text, const MeasureMaker& measure, const std::vector<Level>& levels,
-                const PackOptions& options, int threads, std::vector<PackedChunk>& out, int64_t part_bytes = 1 << 19);
+                const PackOptions& options, int threads, std::vector<PackedChunk>& out, int64_t least_part = 1 << 19);
 
 }  // namespace rc

@@ -60,7 +60,9 @@ def span_indexes(
 
 # chunks
 Measure = TokenIndexes | str
-Levels = list[str | list[str] | tuple[NDArray[np.int64], NDArray[np.int64]]]
+Levels = list[
+    str | list[str] | tuple[NDArray[np.int64], NDArray[np.int64]] | tuple[str, NDArray[np.int64], NDArray[np.int64]]
+]
 
 def pack(
     texts: Texts,

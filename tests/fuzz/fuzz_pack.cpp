@@ -77,11 +77,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     literal(spaces);
   }
   if (shape == 2) {
-    std::vector<rc::Span> found;
-    rc::sentence_spans(text.data(), n, rc::Language{}, false, found);
-    for (const rc::Span& span : found) sentences.push_back({span.end, span.end});
+    rc::sentence_spans(text.data(), n, rc::Language{}, false, sentences);
     rc::Level level;
-    level.kind = rc::Level::Kind::positions;
+    level.kind = data[0] & 64 ? rc::Level::Kind::positions : rc::Level::Kind::starts;
     level.first = sentences.data();
     level.last = sentences.data() + sentences.size();
     levels.push_back(level);
@@ -96,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (kind == 1) return std::make_unique<rc::ByteMeasure>(text);
     return std::make_unique<rc::TokenMeasure>(text, index, counter);
   };
-  rc::pack_large(text, own_measure, levels, options, 1, from_parts, 16);
+  rc::pack_large(text, own_measure, levels, options, 4, from_parts, 16);
   const auto same = [](const rc::PackedChunk& a, const rc::PackedChunk& b) {
     return a.start == b.start && a.end == b.end && a.tokens == b.tokens;
   };

@@ -52,7 +52,6 @@ class SentenceChunker(Chunker):
         return self._pack(texts, levels)
 
 
-def sentence_level(spans: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sentences as a level of boundaries: an empty separator where each begins."""
-    starts = np.ascontiguousarray(np.repeat(spans[:, :1], 2, axis=1))
-    return starts, offsets
+def sentence_level(spans: np.ndarray, offsets: np.ndarray) -> tuple[str, np.ndarray, np.ndarray]:
+    """Sentences as a level of boundaries: one where each begins."""
+    return "starts", np.ascontiguousarray(spans), offsets
