@@ -31,6 +31,13 @@ SOURCES = {
     "rust": ("/// d\n#[inline]\nfn f() -> i32 { 1 }\nstruct S;\nimpl S { fn m(&self) {} }\n", "f S S"),
     "ruby": ("require 'x'\n# d\ndef f\n  1\nend\nclass K\n  def m; end\nend\n", "f K"),
     "php": ("<?php\nfunction f() { return 1; }\nclass K { function m() {} }\n", "f K"),
+    "kotlin": ("import a.B\n// d\n@A\nclass K : B() {\n  fun f() = 1\n}\nfun String.g() = 2\nobject O\n", "K g O"),
+    "scala": ("package a\n/** d */\nobject O {\n  def f = 1\n}\ntrait T\ncase class C(a: Int)\ndef g = 1\n", "O T C g"),
+    "swift": ("import A\n/// d\n@objc class K: B {\n  func f() {}\n}\nprotocol P {}\nfunc g() {}\n", "K P g"),
+    "lua": (
+        "local M = {}\n-- d\nfunction M.f(a) return a end\nM.g = function() end\nlocal function h() end\n",
+        "M.f M.g h",
+    ),
     "bash": ("set -e\n# d\nf() {\n  echo 1\n}\ng() { f; }\n", "f g"),
 }
 
@@ -45,6 +52,25 @@ def test_every_grammar(language):
     rows = code(text, 400, language)
     assert [name for row in rows for name in row.metadata["names"]] == names.split()
     assert all(row.metadata["kind"] != "module" for row in rows if row.metadata["name"])
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kinds"),
+    [
+        (
+            "swift",
+            "struct S { let a: Int }\nenum E { case a }\nextension K: R { func z() {} }\nactor A {}\n",
+            "struct enum extension actor",
+        ),
+        (
+            "kotlin",
+            "interface I {\n  fun q()\n}\nenum class E {\n  A\n}\nobject O {\n  fun z() {}\n}\nclass C\n",
+            "interface class object class",
+        ),
+    ],
+)
+def test_kinds_of_classes(language, text, kinds):
+    assert [row.metadata["kind"] for row in code(text, 40, language)] == kinds.split()
 
 
 def test_decorators_and_comments_stay():

@@ -152,3 +152,18 @@ def test_first_level_may_read_its_own_kind_of_document():
     levels = [rc.ChatChunker(30, tokenizer="words"), rc.SentenceChunker(4, tokenizer="words")]
     chunks = HierarchicalChunker(levels)([messages])
     check_tree(chunks, [chunks.document_text(0)], (30, 4))
+
+
+def test_the_heading_path_goes_down_into_contexts():
+    text = "# A\n\n## B\n\n" + "One two three four. " * 12
+
+    def tree(prepend):
+        top = rc.MarkdownChunker(40, tokenizer="words", prepend_headings=prepend)
+        return rc.HierarchicalChunker([top, rc.SentenceChunker(14, tokenizer="words")])(text)
+
+    children = [row for row in tree(True) if row.metadata["level"] == 1]
+    assert children[0].text.startswith("# A") and all(row.metadata["headings"] == ("A", "B") for row in children)
+    assert all(len(row.context.split()) <= 14 for row in children)
+    assert all(row.context == f"A > B\n\n{row.text}" for row in children[1:] if row.tokens <= 11) and len(children) > 4
+    assert any(row.context != row.text for row in children)
+    assert all(row.context == row.text for row in tree(False) if row.metadata["level"] == 1)

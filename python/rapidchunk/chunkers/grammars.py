@@ -43,6 +43,10 @@ LANGUAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "ruby": ("tree_sitter_ruby", "language", ("rb",)),
     "php": ("tree_sitter_php", "language_php", ("php",)),
     "bash": ("tree_sitter_bash", "language", ("sh", "bash")),
+    "kotlin": ("tree_sitter_kotlin", "language", ("kt", "kts")),
+    "scala": ("tree_sitter_scala", "language", ("scala", "sc")),
+    "swift": ("tree_sitter_swift", "language", ("swift",)),
+    "lua": ("tree_sitter_lua", "language", ("lua",)),
 }
 _OF_SUFFIX = {f".{suffix}": name for name, (_, _, suffixes) in LANGUAGES.items() for suffix in suffixes}
 ALIASES = {
@@ -60,7 +64,8 @@ _FUNCTIONS = words(
     function_definition function_declaration generator_function_declaration function_item method_definition
     method_declaration constructor_declaration compact_constructor_declaration destructor_declaration
     macro_definition method singleton_method function_signature_item operator_declaration function_signature
-    method_signature abstract_method_signature
+    method_signature abstract_method_signature secondary_constructor init_declaration deinit_declaration
+    protocol_function_declaration given_definition
     """
 )
 _METHODS = words("method singleton_method method_definition method_declaration")
@@ -70,16 +75,20 @@ _CONTAINERS = words(
     union_specifier enum_specifier struct_item enum_item union_item trait_item impl_item mod_item
     interface_declaration enum_declaration record_declaration annotation_type_declaration namespace_definition
     namespace_declaration internal_module module class type_declaration struct_declaration trait_declaration
-    type_definition object
+    type_definition object object_declaration companion_object object_definition trait_definition enum_definition
+    protocol_declaration
     """
 )
 # Without a body they only name something.
 _NEED_A_BODY = words("class_specifier struct_specifier union_specifier enum_specifier namespace_definition")
 # These give a name to a value, which may be a function or a class.
 _ASSIGNMENTS = words(
-    "variable_declarator assignment_expression public_field_definition field_definition pair export_statement"
+    """
+    variable_declarator assignment_expression assignment_statement public_field_definition field_definition pair
+    export_statement
+    """
 )
-_FUNCTION_VALUES = words("arrow_function function_expression function generator_function")
+_FUNCTION_VALUES = words("arrow_function function_expression function generator_function function_definition")
 # These stand around a definition.
 _WRAPPERS = words(
     """
@@ -100,14 +109,16 @@ LEADING = words(
     comment line_comment block_comment attribute_item attribute_list decorator annotation
     """
 )
-_BODIES = ("body", "declaration_list", "field_declaration_list", "class_body", "body_statement")
+_BODIES = words("declaration_list field_declaration_list class_body enum_class_body body_statement function_body")
 _KINDS = {
     "internal_module": "namespace",
     "module": "namespace",
     "preproc_function_def": "macro",
     "macro_definition": "macro",
     "property_declaration": "property",
+    "companion_object": "object",
 }
+_KEYWORDS = words("struct enum interface extension actor")  # of what Swift and Kotlin parse as a class
 _LONGEST_NAME = 100
 
 
@@ -146,8 +157,9 @@ def definition(node: Any) -> Any:
             return None
         if node.type == "preproc_function_def":  # a macro of one line is no more than a constant
             return node if node.end_point[0] - node.start_point[0] > 1 else None
-        if node.type == "property_declaration":  # C#'s have accessors, PHP's are plain variables
-            return node if node.child_by_field_name("accessors") or node.child_by_field_name("value") else None
+        if node.type == "property_declaration":  # C#'s have accessors, others are plain variables
+            arrow = node.child_by_field_name("value")
+            return node if node.child_by_field_name("accessors") or (arrow and arrow.type.startswith("arrow")) else None
         if node.type == "object":
             return node if _holds_functions(node) else None
         if node.type in _FUNCTIONS or node.type in _CONTAINERS:
@@ -167,6 +179,8 @@ def definition(node: Any) -> Any:
 def _value(node: Any) -> Any:
     """The function, class or object of functions that an assignment gives a name to."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
+    if node.type == "assignment_statement" and node.named_child_count == 2:  # Lua has lists on both sides
+        value = node.named_children[1].child_by_field_name("value")
     if value is None or not (value.type in _FUNCTION_VALUES or value.type == "class" or _holds_functions(value)):
         return None
     return value
@@ -253,12 +267,16 @@ def name(found: Any) -> str | None:
     node = found
     if node.type == "type_declaration":
         node = next((c for c in node.named_children if c.type not in LEADING), node)
+    if node.type == "assignment_statement":
+        return _text(node.named_children[0])
     for field in ("name", "left", "key"):
         if node.child_by_field_name(field) is not None:
             return _text(node.child_by_field_name(field))
     if node.type == "impl_item":
         node = node.child_by_field_name("type")
         return _text(node.child_by_field_name("type") or node)
+    if node.type == "deinit_declaration":
+        return "deinit"
     if node.type == "operator_declaration":
         operator = node.child_by_field_name("operator")
         return None if operator is None else f"operator {_text(operator)}"
@@ -288,6 +306,8 @@ def kind(found: Any, around: str) -> str:
     node = _core(found)
     if node.type in _KINDS:
         return _KINDS[node.type]
+    if node.type == "class_declaration":
+        return next((str(child.type) for child in node.children if child.type in _KEYWORDS), "class")
     if node.type in _CONTAINERS:
         return str(node.type.split("_")[-2 if "_" in node.type else 0])
     alone = around in ("module", "mod", "namespace") and found.child_by_field_name("receiver") is None

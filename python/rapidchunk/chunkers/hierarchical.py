@@ -9,6 +9,7 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, _Batch, whole_number
+from rapidchunk.chunkers.sections import heading_prefixes
 from rapidchunk.chunkers.sentence import SentenceChunker
 from rapidchunk.chunks import COLUMNS, Chunks
 from rapidchunk.sentences import Splitter, byte_spans, sentence_rules
@@ -27,7 +28,8 @@ class HierarchicalChunker(Chunker):
     Further columns of the result:
         level: int64, 0 for the largest.
         parent: int64, the parent's `index` in the same document (its row, where there is one document); -1 on level 0.
-        Those of the levels' own chunkers (None on the other levels).
+        Those of the levels' own chunkers (None on the other levels); `headings` go down, and so does the heading path in
+        `context` where the first level's chunker has `prepend_headings`, as far as a level's maximum allows.
 
     ``chunks.expand(hits, level)`` gives the parents of what a search found, each once, best first.
 
@@ -103,6 +105,9 @@ class HierarchicalChunker(Chunker):
             above = found[-1]
             inner = chunker._chunk(_core.Texts(above.texts()))
             of = inner.document
+            further = _moved(inner, above, of)
+            if getattr(self._levels[0], "prepend_headings", False) and "context" not in further:
+                further["context"] = _with_path(inner, further["headings"], chunker)
             columns = {
                 "document": above.document[of],
                 "start": inner.start + above.start[of],
@@ -113,7 +118,7 @@ class HierarchicalChunker(Chunker):
             }
             found.append(
                 Chunks(
-                    texts, columns, vectors=inner.vectors, extra=_moved(inner, above, of), report=inner.report,
+                    texts, columns, vectors=inner.vectors, extra=further, report=inner.report,
                     sentence_vectors=inner.sentence_vectors,
                 )
             )  # fmt: skip
@@ -168,6 +173,21 @@ def _moved(inner: Chunks, above: Chunks, of: np.ndarray) -> dict[str, Any]:
             name, None
         )  # counted from the parent's start; `with_pages` and `with_lines` count from the document's
     return extra
+
+
+def _with_path(inner: Chunks, headings: list[tuple[str, ...]], chunker: Chunker) -> list[str | None]:
+    """Contexts of children: the heading path before the text, unless the text begins with its last title or there is no room."""
+    contexts: list[str | None] = [None] * len(inner)
+    rows, made = [], []
+    for row, (text, path) in enumerate(zip(inner.texts(), headings)):
+        titled = bool(path) and path[-1] in text.split("\n", 1)[0]
+        prefix = heading_prefixes(path[:-1] if titled else path)
+        if prefix:
+            rows.append(row)
+            made.append(prefix[0] + text)
+    for row, context, size in zip(rows, made, chunker.tokenizer.count(made).tolist() if made else []):
+        contexts[row] = context if size <= chunker.max_tokens else None
+    return contexts
 
 
 class SentenceWindowChunker(Chunker):
