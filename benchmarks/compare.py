@@ -42,7 +42,7 @@ HERE = Path(__file__).resolve().parent
 Table = dict[str, Any]
 SIZE_NAMES = (*corpora.SIZES, "own")
 ALL = (
-    "--size", "2KB,20KB,1MB,own", "--memory", "--scaling", "--rounds", "3", "--target", "0.1", "--budget", "8", "--limit", "15",
+    "--size", "2KB,20KB,1MB,own", "--memory", "--scaling", "--rounds", "3", "--target", "0.1", "--budget", "6", "--limit", "10",
 )  # fmt: skip
 """What --all stands for; options that follow it override these."""
 

@@ -1,18 +1,38 @@
-"""Why a row misses its goal. report.py prints an entry only where the figures of a run say that the goal is missed."""
+"""Why a row misses its goal. report.py prints an entry only where the figures of a run say that the goal is missed; what has
+not been looked into has no entry, and the page says so."""
 
 from __future__ import annotations
 
+_MEMORY = (
+    "SemanticChunker holds the vectors of all sentences of a document (256 float32 each, and work space of the same order) until "
+    "it cuts. The others that are over it have more than columns for each sentence, section, turn or operation, or the ids of a "
+    "whole document; which of these takes how much has not been measured."
+)
 REASONS: dict[str, str] = {
+    "token-cl100k": (
+        "The tokenizer itself is tiktoken; beyond it the ends of every window are tokenised again, because a word without the "
+        "space before it has other tokens, and ids become byte positions."
+    ),
     "chars": (
-        "What is left a chunk are six columns of int64 (48 bytes to write) and the ends moved to word starts; the rest is the "
-        "call: Python strings in, arrays out."
+        "About 500 instructions a chunk: the best cut near the end, the start of the overlap at a word, six columns of int64; "
+        "a fifth is Python's call (`cpu_where.md`). Windows that may cut inside words would cost less."
     ),
     "delimiters": (
         "All delimiters are found in one pass over the text, not only the last one of each window, because the same stage serves "
         "every list of separators; then six columns of int64 are written a chunk."
     ),
     "semantic-tail": (
-        "Given vectors are read once from memory: 1536 bytes a sentence, so the memory's bandwidth sets the limit "
-        "(`cpu_where.md` has the measured one)."
+        "1536 bytes of vectors a sentence are read twice, for norms and for similarities; where they are not in a cache, the "
+        "memory's bandwidth sets the limit (`cpu_where.md`)."
     ),
+    "semantic-minilm": (
+        "Encoding is nearly all of the time. What ours saves is that each sentence is encoded once, not inside windows that "
+        "overlap; the rest of the factor is the runtime against torch, with the same arithmetic in fp32."
+    ),
+    "semantic-bf16": (
+        "Encoding is nearly all of the time: the factor is that of the encoder in bfloat16 (`encoders.md`) times what is saved "
+        "by encoding each sentence once. Batches are those of one document or a few, smaller than in `encoders.md`."
+    ),
+    "memory-100mb": _MEMORY,
+    "memory-100mb-unicode": _MEMORY,
 }
