@@ -141,7 +141,8 @@ def run_memory(row: str, options: argparse.Namespace) -> Table:
     foreign = row == "memory-100mb-unicode"
     plan = []
     for index, entry in enumerate(REGISTRY):
-        if entry.row not in MEMORY_ROWS or "every text" in entry.name or not wanted(entry, options):
+        part = any(words in entry.name for words in ("every text", "alone", "kernel"))
+        if entry.row not in MEMORY_ROWS or part or not wanted(entry, options):
             continue
         text = entry.row if entry.row in ("markdown", "html") else entry.text
         if foreign and text != "prose":
