@@ -306,7 +306,7 @@ def test_search_finds_the_nearest(tmp_path: Path) -> None:
 
 
 def test_search_equals_brute_force_over_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rapidchunk.index.ROW_GROUP_BYTES", 2000)
+    monkeypatch.setattr("rapidchunk.index.indexer.ROW_GROUP_BYTES", 2000)
     monkeypatch.setattr("rapidchunk.search.BATCH_ROWS", 7)
     a = write_jsonl(tmp_path / "a.jsonl", many_records(100))
     output = tmp_path / "out.parquet"
@@ -335,6 +335,16 @@ def test_search_refuses_other_files(tmp_path: Path) -> None:
         search.Index(tmp_path / "gone.parquet")
 
 
+def test_lines_of_every_level(tmp_path: Path) -> None:
+    text = "\n".join(f"Sentence {i} has some words." for i in range(40))
+    (tmp_path / "a.txt").write_text(text)
+    output = tmp_path / "out.parquet"
+    indexer([tmp_path / "a.txt"], output, strategy="hierarchical", options={"levels": [60, 15]}).run()
+    rows = pq.read_table(output).to_pylist()
+    assert {row["level"] for row in rows} == {0, 1}
+    assert all(row["line"] == 1 + text.count("\n", 0, row["start"]) for row in rows)
+
+
 def test_settings_are_recorded(tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
     indexer([write_jsonl(tmp_path / "a.jsonl", [{"text": "x"}])], output, encoder=LetterEncoder()).run()
@@ -348,7 +358,7 @@ def test_killed_run_leaves_no_half_file_and_resumes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "rapidchunk", "index", str(a), "-o", str(output), "--encoder", "none", "-q"]
     command += ["--tokenizer", "words", "--max-tokens", "20"]
     # Small batches, so that the run is long enough to be killed in the middle.
-    slow = "import rapidchunk.index as i, sys; i.BATCH_BYTES = {False: 400, True: 400}\n"
+    slow = "import rapidchunk.index.indexer as i, sys; i.BATCH_BYTES = {False: 400, True: 400}\n"
     slow += "from rapidchunk.cli import main; sys.exit(main(sys.argv[1:]))"
     run = subprocess.Popen([sys.executable, "-c", slow, *command[3:]])
     folder = tmp_path / ".out.parquet.rapidchunk"

@@ -10,6 +10,8 @@ import rapidchunk as rc
 from rapidchunk import documents, index, search
 from rapidchunk.chunks import Chunks
 from rapidchunk.encoders import as_encoder
+from rapidchunk.index import indexer
+from rapidchunk.index.old_vectors import OldVectors
 from strategies import HashEncoder
 
 TEXTS = {
@@ -92,11 +94,11 @@ def test_update_reuses_what_did_not_change(folder, vectors, sentence_vectors):
 
 
 def test_old_vectors_are_found_in_any_order_and_row_group(folder, monkeypatch):
-    monkeypatch.setattr(index, "ROW_GROUP_BYTES", 1)
+    monkeypatch.setattr(indexer, "ROW_GROUP_BYTES", 1)
     chunks = Chunks.from_arrow(run(folder, Counting())[1])
     file = folder / "many.parquet"
     pq.write_table(pq.read_table(folder / "out.parquet"), file, row_group_size=2)
-    old = index._OldVectors(pq.ParquetFile(file))
+    old = OldVectors(pq.ParquetFile(file))
     hashes = chunks.text_hashes()
     order = np.random.default_rng(0).permutation(len(hashes))
     vectors, sentences = old.take([hashes[row] for row in order])
