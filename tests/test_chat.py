@@ -106,6 +106,21 @@ def test_a_gap_in_time_is_a_boundary():
     assert [row.metadata["turn_end"] for row in rc.ChatChunker(max_gap=3600)(text)] == [1, 2]
 
 
+@pytest.mark.parametrize(
+    ("times", "ends"),
+    [
+        (("12/03/24, 23:00", "13/03/24, 00:10", "15/03/24, 00:20"), [1, 2]),
+        (("3/12/24, 11:00 PM", "3/13/24, 12:10 AM", "3/15/24, 12:20 AM"), [1, 2]),
+        (("2024-03-12 23:00", "2024-03-13 00:10", "2024-03-15 00:20"), [1, 2]),
+        (("12.03.24, 10:00:00", "12.03.24, 10:00:09", "12.04.24, 10:00:10"), [1, 2]),
+        (("99/99/24, 10:00", "99/99/24, 10:01", "99/99/24, 12:30"), [1, 2]),
+    ],
+)
+def test_a_gap_of_days_is_a_boundary(times, ends):
+    text = "\n".join(f"{time} - {name}: x" for time, name in zip(times, "ABC"))
+    assert [row.metadata["turn_end"] for row in rc.ChatChunker(max_gap=2 * 3600)(text)] == ends
+
+
 def test_messages_in_the_openai_shape():
     messages = [
         {"role": "system", "content": "Be kind."},

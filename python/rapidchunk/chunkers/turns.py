@@ -166,7 +166,7 @@ def _part(part: Any) -> Any:
 
 
 def _seconds(time: str | None) -> float | None:
-    """A time as seconds, for differences: ISO 8601, seconds since 1970, or a time of day (with its date, if ISO)."""
+    """A time as seconds, for differences: ISO 8601, seconds since 1970, or a time of day, with its date if there is one."""
     if time is None:
         return None
     try:
@@ -181,4 +181,18 @@ def _seconds(time: str | None) -> float | None:
     if not clock:
         return None
     hour = int(clock[1]) % 12 + 12 * (clock[4] in "Pp") if clock[4] else int(clock[1])
-    return hour * 3600.0 + int(clock[2]) * 60 + int(clock[3] or 0)
+    return _day(time[: clock.start()]) * 86400.0 + hour * 3600 + int(clock[2]) * 60 + int(clock[3] or 0)
+
+
+def _day(date: str) -> int:
+    """The number of a day written in numbers: year first, or day before month where that can be; 0 without a date."""
+    found = re.search(r"(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})", date)
+    if not found:
+        return 0
+    first, second, last = map(int, found.groups())
+    year, month, day = (first, second, last) if len(found[1]) > 2 else (last, second, first)
+    month, day = (day, month) if month > 12 else (month, day)
+    try:
+        return datetime.date(year + 2000 * (year < 100), month, day).toordinal()
+    except ValueError:
+        return 0
