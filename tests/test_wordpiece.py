@@ -297,6 +297,22 @@ def test_words_across_blocks(shift: int) -> None:
     assert_same(*standard("uncased"), documents)
 
 
+def test_words_of_many_tokens_seen_again() -> None:
+    """Every number of tokens that a cached word may have and a few more, first met and met again, in encode and count."""
+    rng = random.Random(12)
+    letters = ["зв", "ω", "각", "q", "é", "ж\u0301", "한"]
+    words = ["".join(rng.choice(letters) for _ in range(size)) for size in range(1, 20) for _ in range(40)]
+    theirs, ours = standard("uncased")
+    sizes = {len(theirs.encode(word, add_special_tokens=False).ids) for word in words}
+    assert sizes >= set(range(1, 17))
+    text = " ".join(rng.choice(words) for _ in range(8 * len(words)))
+    fresh = _core.WordPiece(ours.vocab, **ours.options)
+    want = np.diff(ours.encode([text.encode()] * 2)[4]).tolist()
+    assert fresh.count([text.encode()] * 2).tolist() == want  # the caches filled by counting alone
+    assert_same(theirs, ours, [text, *words, text])
+    assert_same(theirs, fresh, [text, *words, text])
+
+
 def test_threads_give_the_same() -> None:
     ours = default_wordpiece()
     rng = random.Random(3)
@@ -377,7 +393,8 @@ def test_simd_levels(level: str) -> None:
         "rng = random.Random(5)\n"
         "t.assert_equals_reference(t.default_wordpiece(), ["
         "*(t.random_text(rng).encode() for _ in range(300)), *t.BROKEN, bytes(range(256)) * 40])\n"
-        "t.test_words_across_blocks(33)"
+        "t.test_words_across_blocks(33)\n"
+        "t.test_words_of_many_tokens_seen_again()"
     )
     environment = {**os.environ, "RAPIDCHUNK_SIMD": level, "PYTHONPATH": os.pathsep.join(["tests", *sys.path])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)

@@ -16,6 +16,7 @@ namespace rc {
 namespace {
 
 constexpr int kCacheBits = 15;                  // 32,768 pieces, 2 MiB a thread
+constexpr int kLongCacheBits = 13;              // 8,192 pieces of many tokens, 1 MiB a thread
 constexpr size_t kSparesKept = 64;              // caches kept for later calls
 constexpr int64_t kTask = int64_t{1} << 20;     // bytes of one task of a batch
 constexpr int64_t kWaveTasks = 4;               // tasks a thread in one wave
@@ -121,6 +122,7 @@ struct Matcher {
 
 struct WordPiece::Scratch {
   std::vector<CachedPiece> cache{size_t{1} << kCacheBits, CachedPiece{}};
+  std::vector<CachedLongPiece> long_cache;  // made for the first piece of many tokens
 
   // The word being built: its normalised bytes and where each of them comes from.
   std::vector<char> word;
@@ -172,11 +174,13 @@ class WordPiece::Encoder {
       : model_(model), options_(model.options), scratch_(model.borrow()), s_(*scratch_), out_(out) {
     scan_.cache = s_.cache.data();
     scan_.shift = 64 - kCacheBits;
+    scan_.long_cache = s_.long_cache.empty() ? nullptr : s_.long_cache.data();
+    scan_.long_shift = 64 - kLongCacheBits;
     scan_.count = out ? out->size : 0;
     scan_.owner = this;
     scan_.grow = [](PieceScan& scan, int64_t more) { static_cast<Encoder*>(scan.owner)->grow(more); };
-    scan_.miss = [](PieceScan& scan, int64_t start, int64_t end, CachedPiece* entry) {
-      static_cast<Encoder*>(scan.owner)->miss(start, end, entry);
+    scan_.miss = [](PieceScan& scan, int64_t start, int64_t end, uint64_t hash) {
+      static_cast<Encoder*>(scan.owner)->miss(start, end, hash);
     };
     if (out) grow(0);
   }
@@ -207,7 +211,7 @@ class WordPiece::Encoder {
 
  private:
   void grow(int64_t more) {
-    out_->reserve(scan_.count + more + 2 * CachedPiece::kTokens);
+    out_->reserve(scan_.count + more + 2 * CachedLongPiece::kTokens);
     scan_.ids = out_->ids.data();
     scan_.starts = out_->starts.data();
     scan_.ends = out_->ends.data();
@@ -305,14 +309,14 @@ class WordPiece::Encoder {
   // --- misses ---
 
   // Encodes text[start, end) of the scan, a piece between ASCII separators.
-  void miss(int64_t start, int64_t end, CachedPiece* entry) {
+  void miss(int64_t start, int64_t end, uint64_t hash) {
     const int64_t size = end - start, first = scan_.count;
-    if (!entry) {
+    if (size > CachedPiece::kBytes) {
       if (out_) grow(size);
       encode_piece(start, end);
       return;
     }
-    // A piece that fits the cache has at most kBytes tokens. They are written out even when only counting.
+    // A piece that fits the caches has at most kBytes tokens. They are written out even when only counting.
     int32_t ids[CachedPiece::kBytes];
     int64_t starts[CachedPiece::kBytes], ends[CachedPiece::kBytes];
     uint8_t continues[CachedPiece::kBytes];
@@ -327,21 +331,33 @@ class WordPiece::Encoder {
     const int64_t from = scan_.count;
     encode_piece(start, end);
     const int64_t tokens = scan_.count - from;
+    CachedLongPiece* long_cache = scan_.long_cache;
     if (tokens <= CachedPiece::kTokens) {
-      *entry = CachedPiece{};
-      std::memcpy(entry->key, scan_.text + start, static_cast<size_t>(size));
-      entry->size = static_cast<uint8_t>(size);
-      entry->tokens = static_cast<uint8_t>(tokens);
-      for (int64_t i = 0; i < tokens; i++) {
-        entry->ids[i] = scan_.ids[from + i];
-        entry->starts[i] = static_cast<uint8_t>(scan_.starts[from + i] - scan_.base - start);
-        entry->ends[i] = static_cast<uint8_t>(scan_.ends[from + i] - scan_.base - start);
-        entry->continues[i] = scan_.continues[from + i];
-      }
+      keep(s_.cache[hash >> scan_.shift], start, size, from, tokens);
+    } else if (tokens <= CachedLongPiece::kTokens) {
+      if (s_.long_cache.empty()) s_.long_cache.resize(size_t{1} << kLongCacheBits);
+      long_cache = s_.long_cache.data();
+      keep(long_cache[hash >> scan_.long_shift], start, size, from, tokens);
     }
     if (!out_) {
       scan_ = saved;
       scan_.count = first + tokens;
+    }
+    scan_.long_cache = long_cache;
+  }
+
+  // Keeps the piece at `start` and its tokens, which are the scan's from row `from` on.
+  template <class Entry>
+  void keep(Entry& entry, int64_t start, int64_t size, int64_t from, int64_t tokens) {
+    entry = Entry{};
+    std::memcpy(entry.key, scan_.text + start, static_cast<size_t>(size));
+    entry.size = static_cast<uint8_t>(size);
+    entry.tokens = static_cast<uint8_t>(tokens);
+    for (int64_t i = 0; i < tokens; i++) {
+      entry.ids[i] = scan_.ids[from + i];
+      entry.starts[i] = static_cast<uint8_t>(scan_.starts[from + i] - scan_.base - start);
+      entry.ends[i] = static_cast<uint8_t>(scan_.ends[from + i] - scan_.base - start);
+      entry.continues[i] = scan_.continues[from + i];
     }
   }
 

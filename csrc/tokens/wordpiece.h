@@ -46,8 +46,8 @@ class WordPiece {
   WordPiece(const WordPiece&) = delete;
   WordPiece& operator=(const WordPiece&) = delete;
 
-  // Appends the text's tokens to `out`. Thread-safe: each call borrows a cache of its own (2 MiB, kept for later
-  // calls).
+  // Appends the text's tokens to `out`. Thread-safe: each call borrows caches of its own (2 MiB, and 1 MiB for
+  // words of many tokens; kept for later calls).
   void encode(const char* text, int64_t size, TokenColumns& out) const;
   int64_t count(const char* text, int64_t size) const;
 

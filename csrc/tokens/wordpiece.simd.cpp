@@ -112,36 +112,61 @@ inline int write_positions(uint64_t mask, int position, uint16_t* out, int n) {
   return n;
 }
 
+// What tells pieces apart: the piece's own bytes, zero padded, and how many they are.
+struct Key {
+  uint64_t a, b, c = 0, d = 0;
+  int64_t size;
+
+  // `at` has 32 readable bytes.
+  Key(const char* at, int64_t n) : a(first_bytes(load64(at), n)), b(first_bytes(load64(at + 8), n - 8)), size(n) {
+    if (__builtin_expect(n <= 16, 1)) return;
+    c = first_bytes(load64(at + 16), n - 16);
+    d = first_bytes(load64(at + 24), n - 24);
+  }
+  uint64_t hash() const {
+    uint64_t h = a * 0x9E3779B97F4A7C15u + b * 0xC2B2AE3D27D4EB4Fu;
+    if (__builtin_expect(size > 16, 0)) h += c * 0x165667B19E3779F9u + d * 0xD6E8FEB86659FD93u;
+    return h;
+  }
+};
+
+// Appends the tokens of the entry if it is of this piece.
+template <bool kCountOnly, class Entry>
+inline bool append(PieceScan& scan, const Entry& entry, const Key& key, int64_t start) {
+  const uint64_t differs = (entry.key[0] ^ key.a) | (entry.key[1] ^ key.b) | (entry.key[2] ^ key.c) |
+                           (entry.key[3] ^ key.d) | (entry.size ^ static_cast<uint64_t>(key.size));
+  if (__builtin_expect(differs != 0, 0)) return false;
+  if (!kCountOnly) {
+    const int64_t n = scan.count, from = scan.base + start;
+    for (int i = 0; i < Entry::kTokens; i++) scan.ids[n + i] = entry.ids[i];
+    for (int i = 0; i < Entry::kTokens; i++) scan.starts[n + i] = from + entry.starts[i];
+    for (int i = 0; i < Entry::kTokens; i++) scan.ends[n + i] = from + entry.ends[i];
+    std::memcpy(scan.continues + n, entry.continues, Entry::kTokens);
+  }
+  scan.count += entry.tokens;
+  return true;
+}
+
+// A piece that the first cache does not hold. It makes its key again, so that the hot loop need not keep it in memory.
+template <bool kCountOnly>
+__attribute__((noinline)) void second_look(PieceScan& scan, const char* at, int64_t start, int64_t size) {
+  const Key key(at, size);
+  const uint64_t hash = key.hash();
+  if (scan.long_cache && append<kCountOnly>(scan, scan.long_cache[hash >> scan.long_shift], key, start)) return;
+  scan.miss(scan, start, start + size, hash);
+}
+
 // Looks up the piece [start, end); `at` has 32 readable bytes from its first.
 template <bool kCountOnly>
 inline void piece(PieceScan& scan, const char* at, int64_t start, int64_t end) {
   const int64_t size = end - start;
   if (__builtin_expect(size > CachedPiece::kBytes, 0)) {
-    scan.miss(scan, start, end, nullptr);
+    scan.miss(scan, start, end, 0);
     return;
   }
-  const uint64_t a = first_bytes(load64(at), size), b = first_bytes(load64(at + 8), size - 8);
-  uint64_t hash = a * 0x9E3779B97F4A7C15u + b * 0xC2B2AE3D27D4EB4Fu, c = 0, d = 0;
-  if (__builtin_expect(size > 16, 0)) {
-    c = first_bytes(load64(at + 16), size - 16);
-    d = first_bytes(load64(at + 24), size - 24);
-    hash += c * 0x165667B19E3779F9u + d * 0xD6E8FEB86659FD93u;
-  }
-  CachedPiece& entry = scan.cache[hash >> scan.shift];
-  const uint64_t differs = (entry.key[0] ^ a) | (entry.key[1] ^ b) | (entry.key[2] ^ c) | (entry.key[3] ^ d) |
-                           (entry.size ^ static_cast<uint64_t>(size));
-  if (__builtin_expect(differs != 0, 0)) {
-    scan.miss(scan, start, end, &entry);
-    return;
-  }
-  if (!kCountOnly) {
-    const int64_t n = scan.count, from = scan.base + start;
-    for (int i = 0; i < CachedPiece::kTokens; i++) scan.ids[n + i] = entry.ids[i];
-    for (int i = 0; i < CachedPiece::kTokens; i++) scan.starts[n + i] = from + entry.starts[i];
-    for (int i = 0; i < CachedPiece::kTokens; i++) scan.ends[n + i] = from + entry.ends[i];
-    std::memcpy(scan.continues + n, entry.continues, CachedPiece::kTokens);
-  }
-  scan.count += entry.tokens;
+  const Key key(at, size);
+  if (!append<kCountOnly>(scan, scan.cache[key.hash() >> scan.shift], key, start))
+    second_look<kCountOnly>(scan, at, start, size);
 }
 
 // The same near the end of the text, where 32 bytes may not be readable.

@@ -10,23 +10,29 @@
 
 namespace rc {
 
-// One cached piece: one cache line. Pieces of up to 32 bytes that give up to 4 tokens are kept.
-struct alignas(64) CachedPiece {
-  static constexpr int kBytes = 32, kTokens = 4;
+// A cached piece of up to 32 bytes that gives up to N tokens.
+template <int N>
+struct alignas(64) CachedTokens {
+  static constexpr int kBytes = 32, kTokens = N;
   uint64_t key[4];  // the bytes, zero padded
   int32_t ids[kTokens];
   uint8_t starts[kTokens], ends[kTokens], continues[kTokens];  // starts and ends from the piece's first byte
   uint8_t size;                                                // bytes; 0: an unused entry
   uint8_t tokens;
 };
-static_assert(sizeof(CachedPiece) == 64, "one cache line");
+// Few tokens: one cache line. Words in scripts that the vocabulary hardly knows fall into many: most of those have a
+// place in a second cache, which is looked at after the first.
+using CachedPiece = CachedTokens<4>;
+using CachedLongPiece = CachedTokens<12>;
+static_assert(sizeof(CachedPiece) == 64 && sizeof(CachedLongPiece) == 128, "whole cache lines");
 
 struct PieceScan {
   const char* text;  // [0, size)
   int64_t size;
   int64_t base;  // added to every position written
   CachedPiece* cache;
-  int shift;  // 64 - log2(number of entries)
+  CachedLongPiece* long_cache;  // null until a piece needs it
+  int shift, long_shift;        // 64 - log2(number of entries)
 
   // Columns; all null to count only.
   int32_t* ids;
@@ -39,9 +45,9 @@ struct PieceScan {
   // Makes room for `more` tokens after `count`, and the few more rows that a hit writes; may move the columns. No piece
   // gives more tokens than it has bytes.
   void (*grow)(PieceScan& scan, int64_t more);
-  // Encodes the piece [start, end) that `entry` does not hold, appends its tokens and fills the entry if it fits.
-  // `entry` is null for a piece too long for the cache.
-  void (*miss)(PieceScan& scan, int64_t start, int64_t end, CachedPiece* entry);
+  // Encodes the piece [start, end) that the caches do not hold, appends its tokens, and keeps them where `hash` says if
+  // they fit.
+  void (*miss)(PieceScan& scan, int64_t start, int64_t end, uint64_t hash);
 };
 
 RC_DECLARE_SIMD(void scan_pieces(PieceScan& scan);)
