@@ -17,6 +17,20 @@ void bind_core(py::module_& m) {
   m.def("simd_level", [] { return simd_name(simd_level()); });
   m.def("default_threads", &default_threads);
 
+  m.def("has_surrogates", [](const py::str& text) {
+    const auto among = [n = PyUnicode_GET_LENGTH(text.ptr())](const auto* units) {
+      std::remove_const_t<std::remove_reference_t<decltype(*units)>> found = 0;  // of the units' size, for the compiler
+      for (Py_ssize_t i = 0; i < n; i++) found |= (units[i] >> 11) == (0xD800 >> 11);
+      return found != 0;
+    };
+    const void* data = PyUnicode_DATA(text.ptr());
+    switch (PyUnicode_KIND(text.ptr())) {
+      case PyUnicode_1BYTE_KIND: return false;
+      case PyUnicode_2BYTE_KIND: return among(static_cast<const Py_UCS2*>(data));
+      default: return among(static_cast<const Py_UCS4*>(data));
+    }
+  });
+
   py::class_<Texts>(m, "Texts")
       .def(py::init<const py::sequence&>(), py::arg("strings"))
       .def_static("from_arrow", &Texts::from_arrow, py::arg("source"))
@@ -149,10 +163,9 @@ void bind_core(py::module_& m) {
         out->documents.resize(texts.size());
         out->counter = python_counter(counter);
         out->python_counter = true;
-        const std::vector<int32_t> table(l.data, l.data + l.size());
         py::gil_scoped_release release;
         parallel_for(texts.size(), threads, 16, [&](int64_t d) {
-          out->documents[d] = byte_level_index(texts[d], i.data + o[d], o[d + 1] - o[d], table);
+          out->documents[d] = byte_level_index(texts[d], i.data + o[d], o[d + 1] - o[d], l.data, l.size());
         });
         return out;
       },

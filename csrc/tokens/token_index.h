@@ -77,12 +77,15 @@ class TokenIndex {
   std::vector<int64_t> ranks_;  // for every kRankBytes bytes: the tokens before them
 
   friend TokenIndex word_index(std::string_view text);
+  friend TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const int32_t* lengths,
+                                     int64_t vocabulary);
 };
 
 // The index of white-space separated words: every run of characters that are not white space is a token.
 TokenIndex word_index(std::string_view text);
 // The index of byte-level BPE ids: token i covers lengths[ids[i]] bytes. Throws if the lengths do not add up to the
 // text.
-TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const std::vector<int32_t>& lengths);
+TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const int32_t* lengths,
+                            int64_t vocabulary);
 
 }  // namespace rc

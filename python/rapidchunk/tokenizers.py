@@ -102,6 +102,11 @@ class ByteLevelTokenizer:
         self.special_tokens = special_tokens
         self._source = source
         self._lengths = lengths
+        # The ends of a piece, mostly a word, are counted again. Counts are kept from call to call, since words come again.
+        self._count = functools.lru_cache(maxsize=1 << 14)(source.count)
+
+    def __reduce__(self) -> Any:
+        return ByteLevelTokenizer, (self.name, self._source, self._lengths, self.special_tokens)
 
     def _encode(self, text: str) -> np.ndarray:
         ids: np.ndarray = self._source.ids(text)
@@ -118,12 +123,11 @@ class ByteLevelTokenizer:
         offsets = np.zeros(len(ids) + 1, np.int64)
         np.cumsum([len(row) for row in ids], out=offsets[1:])
         flat = ids[0] if len(ids) == 1 else np.concatenate(ids) if ids else np.empty(0, np.int32)
-        counter = functools.lru_cache(maxsize=1 << 14)(lambda text: len(self._encode(text)))
         try:
-            return _core.byte_level_indexes(texts, flat.view(np.int32), offsets, self._lengths, counter, threads)
+            return _core.byte_level_indexes(texts, flat.view(np.int32), offsets, self._lengths, self._count, threads)
         except ValueError:
             # The tokenizer alters the text (say, it composes characters first): the bytes of its ids are not the text's.
-            return self._source.fallback(counter).measure(texts, threads)
+            return self._source.fallback(self._count).measure(texts, threads)
 
     def count(self, texts: Sequence[str]) -> np.ndarray:
         lengths = (len(self._encode(without_surrogates(text))) for text in texts)
@@ -141,7 +145,11 @@ class _Tiktoken:
 
     def ids(self, text: str) -> np.ndarray:
         # encode_to_numpy knows special tokens; with none allowed and none forbidden, they are text.
-        return np.asarray(self.encoding.encode_to_numpy(text, disallowed_special=())).astype(np.int32, copy=False)
+        return np.asarray(self.encoding.encode_to_numpy(text, disallowed_special=()), np.uint32).view(np.int32)
+
+    def count(self, text: str) -> int:
+        # For a word a quarter of the time of `ids`, which is faster for long texts.
+        return len(self.encoding.encode_ordinary(text))
 
     def fallback(self, counter: Callable[[str], int]) -> CountingTokenizer:
         return CountingTokenizer(counter, "tiktoken", 0)
@@ -170,6 +178,9 @@ class _HuggingFace:
 
     def ids(self, text: str) -> np.ndarray:
         return np.array(self.tokenizer.encode(text, add_special_tokens=False).ids, np.int32)
+
+    def count(self, text: str) -> int:
+        return len(self.tokenizer.encode(text, add_special_tokens=False))
 
     def fallback(self, counter: Callable[[str], int]) -> OffsetTokenizer:
         return OffsetTokenizer("tokenizer.json", self, 0)
@@ -200,9 +211,6 @@ class OffsetTokenizer:
         self.special_tokens = special_tokens
         self._source = source
 
-    def _count(self, text: str) -> int:
-        return len(self._source.tokenizer.encode(text, add_special_tokens=False))
-
     def measure(self, texts: _core.Texts, threads: int) -> Measure:
         starts: list[np.ndarray] = []
         offsets = np.zeros(len(texts) + 1, np.int64)
@@ -214,11 +222,11 @@ class OffsetTokenizer:
             starts.append(_byte_positions(text, np.minimum(first, max(len(text) - 1, 0))))
             offsets[i + 1] = offsets[i] + len(first)
         flat = np.concatenate(starts) if starts else np.empty(0, np.int64)
-        return _core.span_indexes(texts, flat, None, offsets, self._count)
+        return _core.span_indexes(texts, flat, None, offsets, self._source.count)
 
     def count(self, texts: Sequence[str]) -> np.ndarray:
         return (
-            np.fromiter((self._count(without_surrogates(text)) for text in texts), np.int64, len(texts))
+            np.fromiter((self._source.count(without_surrogates(text)) for text in texts), np.int64, len(texts))
             + self.special_tokens
         )
 
