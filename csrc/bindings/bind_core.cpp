@@ -154,23 +154,23 @@ void bind_core(py::module_& m) {
       py::arg("texts"), py::arg("threads") = 1);
   m.def(
       "byte_level_indexes",
-      [](const Texts& texts, const py::array& ids, const py::array& offsets, const py::array& lengths,
-         const py::object& counter, int threads) {
-        const auto i = view<int32_t>(ids, "ids"), l = view<int32_t>(lengths, "lengths");
-        const auto o = view<int64_t>(offsets, "offsets");
-        check(o.size() == texts.size() + 1 && o[texts.size()] <= i.size(), "offsets", "must fit the ids and the texts");
+      [](const Texts& texts, const std::vector<py::array>& ids, const py::array& lengths, const py::object& counter,
+         int threads) {
+        check(static_cast<int64_t>(ids.size()) == texts.size(), "ids", "must have an array for each text");
+        std::vector<View<int32_t>> rows;
+        for (const py::array& row : ids) rows.push_back(view<int32_t>(row, "ids"));
+        const auto l = view<int32_t>(lengths, "lengths");
         auto out = std::make_unique<TokenIndexes>();
         out->documents.resize(texts.size());
         out->counter = python_counter(counter);
         out->python_counter = true;
         py::gil_scoped_release release;
         parallel_for(texts.size(), threads, 16, [&](int64_t d) {
-          out->documents[d] = byte_level_index(texts[d], i.data + o[d], o[d + 1] - o[d], l.data, l.size());
+          out->documents[d] = byte_level_index(texts[d], rows[d].data, rows[d].size(), l.data, l.size());
         });
         return out;
       },
-      py::arg("texts"), py::arg("ids"), py::arg("offsets"), py::arg("lengths"), py::arg("counter"),
-      py::arg("threads") = 1);
+      py::arg("texts"), py::arg("ids"), py::arg("lengths"), py::arg("counter"), py::arg("threads") = 1);
   // Tokens from their first bytes; `continues` tells which tokens go on with the word of the one before.
   m.def(
       "span_indexes",

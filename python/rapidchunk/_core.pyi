@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 # core
 def simd_level() -> str: ...
 def default_threads() -> int: ...
-
 def has_surrogates(text: str) -> bool: ...
 
 class Texts:
@@ -46,8 +45,7 @@ def word_indexes(texts: Texts, threads: int = 1) -> TokenIndexes: ...
 def wordpiece_indexes(texts: Texts, wordpiece: WordPiece, threads: int = 1, ids: bool = False) -> TokenIndexes: ...
 def byte_level_indexes(
     texts: Texts,
-    ids: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    ids: Sequence[NDArray[np.int32]],
     lengths: NDArray[np.int32],
     counter: Callable[[str], int],
     threads: int = 1,

@@ -120,11 +120,8 @@ class ByteLevelTokenizer:
                 ids = list(pool.map(self._encode, documents))
         else:
             ids = [self._encode(document) for document in documents]
-        offsets = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum([len(row) for row in ids], out=offsets[1:])
-        flat = ids[0] if len(ids) == 1 else np.concatenate(ids) if ids else np.empty(0, np.int32)
         try:
-            return _core.byte_level_indexes(texts, flat.view(np.int32), offsets, self._lengths, self._count, threads)
+            return _core.byte_level_indexes(texts, ids, self._lengths, self._count, threads)
         except ValueError:
             # The tokenizer alters the text (say, it composes characters first): the bytes of its ids are not the text's.
             return self._source.fallback(self._count).measure(texts, threads)
