@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import rapidchunk as rc
 from rapidchunk import _core
+from rapidchunk._surrogates import without_surrogates
 from rapidchunk.tokenizers import (
     ByteLevelTokenizer,
     CountingTokenizer,
@@ -178,3 +179,15 @@ def test_surrogates_in_a_pair_stay_two_characters(make):
     assert chunks.end.max() == len(text.rstrip())
     for row in chunks:
         assert text[row.start : row.end] == row.text and row.tokens <= 12
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "\xe9" * 70, "\u4e2d\ud7ff\ue000\uffff" * 20, "\U0001f600\U0001d800\U0010dfff" * 20]
+)
+@pytest.mark.parametrize("surrogate", ["\ud800", "\udbff", "\udc00", "\udfff"])
+def test_surrogates_are_found_wherever_they_stand(text, surrogate):
+    assert not _core.has_surrogates(text)
+    for at in (0, len(text) // 2, len(text)):
+        with_one = text[:at] + surrogate + text[at:]
+        assert _core.has_surrogates(with_one)
+        assert without_surrogates(with_one) == text[:at] + "\ufffd" + text[at:]
