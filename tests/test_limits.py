@@ -128,4 +128,28 @@ def test_threads_are_an_environment_setting(monkeypatch):
     with pytest.raises(ValueError, match="RAPIDCHUNK_THREADS"):
         _core.default_threads()
     monkeypatch.delenv("RAPIDCHUNK_THREADS")
+    # Ray, Spark and Dask give their workers a share of the processors by this variable.
+    monkeypatch.setenv("OMP_NUM_THREADS", "5,2")
+    assert _core.default_threads() == 5
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
     assert _core.default_threads() == len(os.sched_getaffinity(0))
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert _core.default_threads() == len(os.sched_getaffinity(0))
+
+
+def _threads_in_child(variable):
+    from rapidchunk import _core
+
+    if variable:
+        os.environ["RAPIDCHUNK_THREADS"] = variable
+    return _core.default_threads()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing_use_one_thread(method, monkeypatch):
+    """A pool has a process for each processor: threads in each of them would only wait for each other."""
+    monkeypatch.delenv("RAPIDCHUNK_THREADS", raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply(_threads_in_child, [""]) == 1
+        assert pool.apply(_threads_in_child, ["3"]) == 3

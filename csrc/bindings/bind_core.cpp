@@ -5,6 +5,7 @@
 #include "bindings/array_args.h"
 #include "bindings/bindings.h"
 #include "bindings/text_args.h"
+#include "bindings/threads_arg.h"
 #include "core/check.h"
 #include "core/graphemes.h"
 #include "core/parallel.h"
@@ -15,7 +16,7 @@ namespace rc {
 
 void bind_core(py::module_& m) {
   m.def("simd_level", [] { return simd_name(simd_level()); });
-  m.def("default_threads", &default_threads);
+  m.def("default_threads", &usual_threads);
 
   m.def("has_surrogates", [](const py::str& text) {
     const auto among = [n = PyUnicode_GET_LENGTH(text.ptr())](const auto* units) {

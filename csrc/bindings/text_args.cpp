@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "bindings/threads_arg.h"
 #include "core/parallel.h"
 #include "core/utf8.h"
 
@@ -113,12 +114,12 @@ Texts::Texts(const py::sequence& strings) {
     if (!ascii) converted_ = false;
     strings_.push_back(py::reinterpret_borrow<py::object>(item));
   }
+  if (!converted_) threads_ = usual_threads();
 }
 
 Texts::~Texts() = default;
 
 void Texts::convert() const {
-  const int threads = default_threads();
   std::vector<int64_t> documents;
   for (int64_t d = 0; d < size(); d++)
     if (!ascii_[d]) documents.push_back(d);
@@ -131,11 +132,11 @@ void Texts::convert() const {
   };
   const auto is_large = [&](int64_t k) { return about_size(documents[k]) >= VERY_LARGE; };
   const auto n = static_cast<int64_t>(documents.size());
-  parallel_for(n, threads, 8, [&](int64_t k) {
+  parallel_for(n, threads_, 8, [&](int64_t k) {
     if (!is_large(k)) convert_one(k, 1);
   });
   for (int64_t k = 0; k < n; k++)
-    if (is_large(k)) convert_one(k, threads);
+    if (is_large(k)) convert_one(k, threads_);
   converted_ = true;
 }
 

@@ -69,6 +69,7 @@ class Texts {
   void add_arrow(const py::object& array_capsules);
   void convert() const;
 
+  int threads_ = 1;  // that convert
   std::vector<uint8_t> ascii_;
   std::vector<py::object> strings_;  // the Python strings, if made from such
   std::vector<py::object> kept_;     // Arrow capsules

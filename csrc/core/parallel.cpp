@@ -15,16 +15,36 @@
 
 namespace rc {
 
-int default_threads() {
-  if (const char* text = std::getenv("RAPIDCHUNK_THREADS")) {
-    if (*text) {
-      char* end = nullptr;
-      const long value = std::strtol(text, &end, 10);
-      check(*end == 0 && value >= 1 && value <= 4096, "RAPIDCHUNK_THREADS",
-            std::string("must be a whole number from 1 to 4096, not ") + text);
-      return static_cast<int>(value);
-    }
+namespace {
+
+constexpr long kMostThreads = 4096;
+
+// The whole number that an environment variable begins with, 0 where there is none; what follows it is at *rest.
+long number_in(const char* variable, const char** rest) {
+  const char* text = std::getenv(variable);
+  *rest = text ? text : "";
+  if (!text || !*text) return 0;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  *rest = end;
+  return value;
+}
+
+}  // namespace
+
+int default_threads(bool worker) {
+  const char* rest;
+  const long wanted = number_in("RAPIDCHUNK_THREADS", &rest);
+  if (wanted || *rest) {
+    if (*rest || wanted < 1 || wanted > kMostThreads)
+      check(false, "RAPIDCHUNK_THREADS",
+            "must be a whole number from 1 to 4096, not " + std::string(std::getenv("RAPIDCHUNK_THREADS")));
+    return static_cast<int>(wanted);
   }
+  // OpenMP's own rule: what is no number above 0 is not heeded; a list is one number a level of nesting.
+  const long shared = number_in("OMP_NUM_THREADS", &rest);
+  if (shared >= 1 && shared <= kMostThreads) return static_cast<int>(shared);
+  if (worker) return 1;
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));

@@ -319,5 +319,6 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def threads() -> int:
-    """Threads that a kernel may use: RAPIDCHUNK_THREADS, else the processors at hand."""
+    """Threads that a kernel may use: RAPIDCHUNK_THREADS, else OMP_NUM_THREADS, else one in a process of `multiprocessing`, else
+    the processors at hand."""
     return _core.default_threads()
