@@ -66,6 +66,7 @@ def test_auto_by_content(kind):
         ("general", "".join(f"Passed: test_{i}\n" for i in range(20)) + "Failed: a\nFailed: b\n"),
         ("general", "a {\n  color: red;\n  margin: 0;\n}\nb {\n  color: blue;\n  margin: 1;\n}\n"),
         ("general", "fix: a crash\nperf: faster\nfix: another\nperf: more\n"),
+        ("general", "Received: a\nFrom: b\nReceived: c\nContent-Type: d\n\nmessage 1\n\nHi\n\nmessage 2\n\nHi\n"),
         # Comments are no headings.
         ("general", "# Older entries were removed.\n# They are elsewhere.\nport = 1\n\n# second\n# part\nname = 2\n"),
         # One shall makes no law of a manual.

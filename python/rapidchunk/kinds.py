@@ -34,7 +34,8 @@ _CHAPTER = re.compile(
 _KEYS = words(
     """
     files copyright license format source package version section priority maintainer depends architecture
-    description homepage name title type id key value status from to cc subject date author url
+    description homepage name title type id key value status from to cc subject date author url received return-path
+    message-id mime-version content-type content-transfer-encoding
     """
 )
 _ROLES = words("user assistant system human bot ai gpt agent customer interviewer")

@@ -98,7 +98,7 @@ def counted(text: str) -> frozenset[str]:
     numbers: dict[str, set[int]] = {}
     for match in _LINE.finditer(text):
         named = _NAMED.fullmatch(match[1].strip())
-        if named and text[match.end() : match.end() + 400].strip():
+        if named and not named[1].islower() and text[match.end() : match.end() + 400].strip():
             numbers.setdefault(named[1], set()).add(int(named[2]))
     return frozenset(
         f"{name} {number}" for name, found in numbers.items() for number in found if {number - 1, number + 1} & found
