@@ -184,6 +184,17 @@ def test_what_only_names_something_is_no_definition():
     assert kinds == [("C", "class"), ("P", "property"), ("operator +", "method")]
 
 
+def test_access_goes_with_the_member():
+    text = "class K {\n public:\n  int f() { return 1; }\n\n private:\n  // g\n  int g() { return 2; }\n  int x;\n};\n"
+    assert [row.text.split("\n")[0] for row in code(text, 45, "cpp")] == ["class K {", "private:", "int x;"]
+
+
+def test_no_chunk_of_a_semicolon():
+    text = "namespace a {\n\nclass EXPORT K : public L {\n public:\n  int x;\n};\n\nint f() { return 1; }\n\n}  // namespace a\n"
+    rows = code(text, 60, "cpp")
+    assert all(len(row.text) > 3 for row in rows) and "};" in "".join(row.text for row in rows)
+
+
 def test_code_that_does_not_parse_is_cut_at_lines():
     text = "def f(x):\n    return (x +\n\nclass K\n    def m(self)\n        print 'x'\n\ndef g(:\n    pass\n"
     rows = code(text, 40)

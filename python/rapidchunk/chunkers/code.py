@@ -106,6 +106,8 @@ class CodeChunker(SectionChunker):
                 of_before = first == row_before or (not inside and node.start_point[1] > column)
                 leading = leading or (None if of_before else node)
                 continue
+            if leading is not None and node.type == ":":  # of C++'s "private:"
+                continue
             start, leading, column = leading or node, None, node.start_point[1]
             found = grammars.definition(node)
             nested = () if found is not None or depth >= _DEPTH else tuple(grammars.blocks(node))
@@ -123,7 +125,7 @@ class CodeChunker(SectionChunker):
                 for block in nested:
                     yield from self._units(block.children, data, depth + 1, around)
                 inside = False
-            elif not inside and node.is_named:
+            elif not inside and node.is_named and data[node.start_byte : node.end_byte] != b";":
                 yield between._replace(start=_line_start(start, data))
                 inside = True
 

@@ -106,7 +106,7 @@ _BRANCHES = words("if_statement elif_clause else_clause try_statement except_cla
 # These belong to the definition that they stand above.
 LEADING = words(
     """
-    comment line_comment block_comment attribute_item attribute_list decorator annotation
+    comment line_comment block_comment attribute_item attribute_list decorator annotation access_specifier
     """
 )
 _BODIES = words("declaration_list field_declaration_list class_body enum_class_body body_statement function_body")
