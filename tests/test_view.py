@@ -140,6 +140,7 @@ def test_headings_pages_and_figures() -> None:
         page(PageChunker(max_tokens=12)("First page here.\fSecond page here. And more of it, to be cut."))
     ).titles
     assert "page" in pages[0]
+    assert "<dt>strategy</dt><dd>markdown</dd>" in page(markdown)
 
 
 def test_levels_show_the_finest_chunks() -> None:

@@ -138,7 +138,7 @@ def page(
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n',
             '<meta name="viewport" content="width=device-width">\n',
             f"<title>{_escape(name)}: chunks</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-            f"<header>\n<h1><bdi>{_escape(name)}</bdi></h1>\n{_statistics(text, start, end, tokens)}\n",
+            f"<header>\n<h1><bdi>{_escape(name)}</bdi></h1>\n{_statistics(chunks.strategy, text, start, end, tokens)}\n",
             f'<div class="charts">{"".join(charts)}</div>\n</header>\n<main>\n',
             f'<div id="text"{" class=mono" if chunks.strategy in MONOSPACE else ""} dir="auto" tabindex="0" role="region" ',
             'aria-label="Document">',
@@ -205,8 +205,9 @@ def _list(text: str, start: np.ndarray, end: np.ndarray, facts: list[list[str]])
         yield f'<li><a class="c{number % HUES}" href="#c{number}">{lines}<bdi>{_escape(preview)}</bdi></a></li>\n'
 
 
-def _statistics(text: str, start: np.ndarray, end: np.ndarray, tokens: np.ndarray) -> str:
-    facts = {"chunks": f"{len(tokens):,}", "characters": f"{len(text):,}"}
+def _statistics(strategy: str, text: str, start: np.ndarray, end: np.ndarray, tokens: np.ndarray) -> str:
+    facts = {"strategy": strategy} if strategy else {}
+    facts |= {"chunks": f"{len(tokens):,}", "characters": f"{len(text):,}"}
     if len(tokens):
         reach = np.maximum.accumulate(end)
         fresh = np.maximum(reach - np.maximum(start, np.append(0, reach[:-1])), 0)
