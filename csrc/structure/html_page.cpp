@@ -2,158 +2,45 @@
 // Elements that neither break lines nor begin sections are not put on the stack (inside of what is left out they are,
 // to find its end). Wherever that, or the lack of a tree, could make a difference, the page is given up.
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "structure/html.h"
 #include "structure/html_render.h"
+#include "structure/html_tags.h"
+#include "structure/html_tokenizer.h"
 
 namespace rc {
 namespace {
 
-using html::is_letter;
+using html::Attributes;
 using html::is_space;
+using html::Kind;
+using html::kInHead;
+using html::kLeftOut;
+using html::Tag;
+using html::Tokenizer;
 
-enum class Kind : uint8_t {
-  plain,       // span and the like, and names that are not known
-  formatting,  // b and the like: misnested ones do not close what is around them
-  empty,       // no content, no effect
-  br,
-  hr,
-  img,
-  block,
-  heading,
-  p,
-  pre,
-  li,
-  description,  // dt, dd
-  form,
-  button,
-  marker,  // ends scopes
-  table,
-  caption,
-  columns,   // col, colgroup
-  rows,      // tbody, thead, tfoot
-  row,       // tr
-  cell,      // td, th
-  page,      // html, body
-  head,      // head
-  raw,       // text up to its end tag
-  textarea,  // the same, shown
-  noscript,
-  template_,
-  select,
-  option,
-  legend,
-  svg,
-  unknown,  // not read here: the page is given up
-};
-
-constexpr uint8_t kLeftOut = 1, kInHead = 2;
-
-struct Tag {
-  Kind kind = Kind::plain;
-  uint8_t flags = 0;
-};
-
-const std::unordered_map<std::string_view, Tag>& tags() {
-  static const auto* const table = [] {
-    auto* t = new std::unordered_map<std::string_view, Tag>;
-    const auto add = [&](Kind kind, uint8_t flags, std::initializer_list<const char*> names) {
-      for (const char* name : names) (*t)[name] = {kind, flags};
-    };
-    add(Kind::formatting, 0,
-        {"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"});
-    add(Kind::empty, 0, {"area", "embed", "input", "keygen", "param", "source", "track", "wbr", "frame"});
-    add(Kind::empty, kInHead, {"base", "basefont", "bgsound", "link", "meta"});
-    add(Kind::block, 0, {"address", "article", "aside",    "blockquote", "center",     "details", "dialog", "dir",
-                         "div",     "dl",      "fieldset", "figure",     "figcaption", "footer",  "header", "hgroup",
-                         "main",    "menu",    "ol",       "search",     "section",    "summary", "ul"});
-    add(Kind::block, kLeftOut, {"nav"});
-    add(Kind::heading, 0, {"h1", "h2", "h3", "h4", "h5", "h6"});
-    add(Kind::pre, 0, {"pre", "listing"});
-    add(Kind::description, 0, {"dd", "dt"});
-    add(Kind::marker, 0, {"applet", "marquee"});
-    add(Kind::marker, kLeftOut, {"object"});
-    add(Kind::plain, kLeftOut, {"canvas", "audio", "video", "datalist"});
-    add(Kind::columns, 0, {"col", "colgroup"});
-    add(Kind::rows, 0, {"tbody", "thead", "tfoot"});
-    add(Kind::cell, 0, {"td", "th"});
-    add(Kind::page, kInHead, {"html"});
-    add(Kind::page, 0, {"body"});
-    add(Kind::raw, kInHead, {"script", "style", "title", "noframes"});
-    add(Kind::raw, 0, {"iframe", "noembed"});
-    add(Kind::option, 0, {"option", "optgroup"});
-    add(Kind::unknown, 0, {"math", "frameset", "plaintext", "xmp", "image", "isindex", "selectedcontent"});
-    (*t)["br"] = {Kind::br, 0};
-    (*t)["hr"] = {Kind::hr, 0};
-    (*t)["img"] = {Kind::img, 0};
-    (*t)["p"] = {Kind::p, 0};
-    (*t)["li"] = {Kind::li, 0};
-    (*t)["form"] = {Kind::form, 0};
-    (*t)["button"] = {Kind::button, 0};
-    (*t)["table"] = {Kind::table, 0};
-    (*t)["caption"] = {Kind::caption, 0};
-    (*t)["tr"] = {Kind::row, 0};
-    (*t)["head"] = {Kind::head, kInHead};
-    (*t)["textarea"] = {Kind::textarea, 0};
-    (*t)["noscript"] = {Kind::noscript, kLeftOut | kInHead};
-    (*t)["template"] = {Kind::template_, kLeftOut | kInHead};
-    (*t)["select"] = {Kind::select, 0};
-    (*t)["legend"] = {Kind::legend, 0};
-    (*t)["svg"] = {Kind::svg, kLeftOut};
-    return t;
-  }();
-  return *table;
-}
-
-constexpr size_t kMaxOpen =
-    256;  // elements open at once, so that looking through them takes no more than constant time
+// Elements open at once, so that looking through them takes no more than constant time.
+constexpr size_t kMaxOpen = 256;
 
 bool is_table_part(Kind kind) { return kind == Kind::table || kind == Kind::rows || kind == Kind::row; }
-
-// `what` in lower case.
-bool contains_any_case(std::string_view text, std::string_view what) {
-  return std::search(text.begin(), text.end(), what.begin(), what.end(),
-                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; }) != text.end();
-}
-
-bool equals_any_case(std::string_view text, std::string_view what) {
-  return text.size() == what.size() && contains_any_case(text, what);
-}
-
-// Whether the declarations of a style attribute hide the element; the last of each property counts.
-bool hides(std::string_view style) {
-  bool displayed = true, visible = true;
-  while (!style.empty()) {
-    const std::string_view declaration = style.substr(0, style.find(';'));
-    style.remove_prefix(std::min(declaration.size() + 1, style.size()));
-    const size_t colon = declaration.find(':');
-    if (colon == std::string_view::npos) continue;
-    const std::string_view name = html::trimmed(declaration.substr(0, colon)), rest = declaration.substr(colon + 1);
-    const std::string_view value = html::trimmed(rest.substr(0, rest.find('!')));
-    if (equals_any_case(name, "display")) displayed = !equals_any_case(value, "none");
-    if (equals_any_case(name, "visibility")) visible = !equals_any_case(value, "hidden");
-  }
-  return !displayed || !visible;
-}
 
 class Page {
  public:
   Page(std::string_view html, const HtmlEntities& entities, const std::vector<std::string>& section_tags,
        HtmlText& result)
-      : html_(html), entities_(entities), out_(section_tags, result) {}
+      : html_(html), tokens_(html), entities_(entities), out_(section_tags, result) {}
 
   // False: given up.
   bool read() {
     if (html_.find('\0') != std::string_view::npos) return false;
-    while (at_ < html_.size() && !given_up_) {
-      if (html_[at_] != '<') {
-        const size_t next = std::min(html_.find('<', at_), html_.size());
-        text(html_.substr(at_, next - at_));
-        at_ = next;
-      } else {
-        markup();
+    for (auto token = tokens_.next(); token != Tokenizer::Token::page_end && !given_up_; token = tokens_.next()) {
+      switch (token) {
+        case Tokenizer::Token::text: text(tokens_.text()); break;
+        case Tokenizer::Token::markup: markup(tokens_.text()); break;
+        case Tokenizer::Token::start_tag: tag(false); break;
+        case Tokenizer::Token::end_tag: tag(true); break;
+        default: break;
       }
     }
     while (!open_.empty()) pop();
@@ -168,159 +55,25 @@ class Page {
   };
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  // ---- the tokenizer
-
-  char peek(size_t offset) const { return at_ + offset < html_.size() ? html_[at_ + offset] : '\0'; }
-
-  void markup() {
-    if (is_letter(peek(1))) return tag(false);
-    if (peek(1) == '/') {
-      if (is_letter(peek(2))) return tag(true);
-      if (at_ + 2 >= html_.size()) return text_to(html_.size());
-      after_pre_ &= peek(2) == '>';
-      return skip_to('>');
-    }
-    if (peek(1) == '!') return declaration();
-    if (peek(1) == '?') {
-      after_pre_ = false;
-      return skip_to('>');
-    }
-    text_to(at_ + 1);
-  }
-  void text_to(size_t end) {
-    text(html_.substr(at_, end - at_));
-    at_ = end;
-  }
-  void skip_to(char mark) {
-    const size_t end = html_.find(mark, at_);
-    at_ = end == std::string_view::npos ? html_.size() : end + 1;
-  }
-  void declaration() {
+  void markup(std::string_view text) {
     after_pre_ = false;
-    if (html_.compare(at_, 4, "<!--") == 0) return comment();
-    const size_t begin = at_;
-    skip_to('>');
-    const std::string_view text = html_.substr(begin, at_ - begin);
     if (text.compare(0, 3, "<![") == 0 && !drawing_.empty()) given_up_ = true;
-    if (contains_any_case(text.substr(0, 9), "<!doctype"))
-      standards_ = (text.size() == 15 && contains_any_case(text, "<!doctype html>")) ||
-                   contains_any_case(text, "\"-//w3c//dtd xhtml 1.");
+    if (html::contains_any_case(text.substr(0, 9), "<!doctype"))
+      standards_ = (text.size() == 15 && html::contains_any_case(text, "<!doctype html>")) ||
+                   html::contains_any_case(text, "\"-//w3c//dtd xhtml 1.");
   }
-  void comment() {
-    size_t p = at_ + 4;
-    if (peek(4) == '>' || (peek(4) == '-' && peek(5) == '>')) return skip_to('>');
-    for (p = html_.find("--", p); p != std::string_view::npos; p = html_.find("--", p + 1)) {
-      const size_t after = p + 2;
-      if (after < html_.size() && html_[after] == '>') {
-        at_ = after + 1;
-        return;
-      }
-      if (html_.compare(after, 2, "!>") == 0) {
-        at_ = after + 2;
-        return;
-      }
-    }
-    at_ = html_.size();
-  }
-
-  // What this reader needs to know of a tag.
-  struct Attributes {
-    bool hidden = false;
-    std::string_view alt;
-    bool has_alt = false, has_aria = false, has_style = false, closes_itself = false;
-  };
 
   void tag(bool closing) {
-    size_t p = at_ + 1 + closing;
-    const size_t name_begin = p;
-    bool upper = false;
-    while (p < html_.size() && !is_space(html_[p]) && html_[p] != '/' && html_[p] != '>') {
-      upper |= html_[p] >= 'A' && html_[p] <= 'Z';
-      p++;
-    }
-    std::string_view name = html_.substr(name_begin, p - name_begin);
-    Attributes attributes;
-    if (p < html_.size() && html_[p] == '>')
-      p++;
-    else
-      p = read_attributes(p, attributes);
-    if (p == kNone) {  // the page ends inside of the tag
-      at_ = html_.size();
-      return;
-    }
-    at_ = p;
-    if (upper) {
-      if (name.size() > sizeof lower_) {
-        given_up_ = true;
-        return;
-      }
-      std::transform(name.begin(), name.end(), lower_,
-                     [](char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
-      name = {lower_, name.size()};
-    }
-    const auto found = tags().find(name);
-    // The table's name stays; one in lower_ does not.
-    const Tag tag = found == tags().end() ? Tag{} : found->second;
-    if (found != tags().end())
-      name = found->first;
-    else if (upper && (left_out_ != kNone || attributes.hidden)) {
-      given_up_ = true;
-      return;
-    }
+    const Tag tag = tokens_.tag();
+    const Attributes& attributes = tokens_.attributes();
+    // The stack and the lists keep names.
+    if (attributes.unclear || (!tokens_.lasts() && (left_out_ != kNone || attributes.hidden))) given_up_ = true;
     if (!drawing_.empty()) {
-      foreign(tag, name, closing, attributes);
+      foreign(tag, closing, attributes);
     } else if (closing) {
-      end(tag.kind, name);
+      end(tag.kind, tag.name);
     } else {
-      start(tag, name, attributes);
-    }
-  }
-
-  size_t read_attributes(size_t p, Attributes& found) {
-    for (;;) {
-      const size_t gap = p;
-      while (p < html_.size() && (is_space(html_[p]) || html_[p] == '/')) p++;
-      if (p >= html_.size()) return kNone;
-      if (html_[p] == '>') {
-        found.closes_itself = p > gap && html_[p - 1] == '/';
-        return p + 1;
-      }
-      const size_t name = p++;
-      while (p < html_.size() && !is_space(html_[p]) && html_[p] != '/' && html_[p] != '>' && html_[p] != '=') p++;
-      const size_t name_end = p;
-      while (p < html_.size() && is_space(html_[p])) p++;
-      std::string_view value;
-      if (p < html_.size() && html_[p] == '=') {
-        p++;
-        while (p < html_.size() && is_space(html_[p])) p++;
-        if (p >= html_.size()) return kNone;
-        if (html_[p] == '"' || html_[p] == '\'') {
-          const size_t end = html_.find(html_[p], p + 1);
-          if (end == std::string_view::npos) return kNone;
-          value = html_.substr(p + 1, end - p - 1);
-          p = end + 1;
-        } else if (html_[p] != '>') {
-          const size_t begin = p;
-          while (p < html_.size() && !is_space(html_[p]) && html_[p] != '>') p++;
-          value = html_.substr(begin, p - begin);
-        }
-      }
-      attribute(html_.substr(name, name_end - name), value, found);
-    }
-  }
-
-  void attribute(std::string_view name, std::string_view value, Attributes& found) {
-    const auto is = [name](std::string_view what) { return equals_any_case(name, what); };
-    if (is("alt")) {
-      if (!found.has_alt) found.alt = value;
-      found.has_alt = true;
-    } else if (is("hidden")) {
-      found.hidden = true;
-    } else if (is("aria-hidden")) {
-      if (!std::exchange(found.has_aria, true)) found.hidden |= value == "true";
-    } else if (is("style")) {
-      if (value.find('&') != std::string_view::npos) given_up_ = true;
-      if (!std::exchange(found.has_style, true)) found.hidden |= hides(value);
+      start(tag, attributes);
     }
   }
 
@@ -410,9 +163,9 @@ class Page {
     if (at != kNone) pop_to(at);
   }
 
-  void start(Tag tag, std::string_view name, const Attributes& attributes) {
+  void start(Tag tag, const Attributes& attributes) {
     after_pre_ = false;
-    const Kind kind = tag.kind;
+    const auto [name, kind, flags, breaks] = tag;
     if (templates_ > 0) {  // everything goes; only its end counts
       templates_ += kind == Kind::template_;
       if (kind == Kind::raw || kind == Kind::textarea) raw(name, false);
@@ -420,12 +173,12 @@ class Page {
       return;
     }
     if (head_) {
-      const bool fits = tag.flags & kInHead;
+      const bool fits = flags & kInHead;
       if (left_out_ != kNone && !(kind == Kind::empty && fits) && name != "style") given_up_ = true;
       head_ = fits;
     }
     if (!open_.empty() && open_.back().kind == Kind::select && kind != Kind::option) given_up_ = true;
-    const bool left_out = attributes.hidden || (tag.flags & kLeftOut);
+    const bool left_out = attributes.hidden || (flags & kLeftOut);
     switch (kind) {
       case Kind::raw: raw(name, false); return;
       case Kind::template_: templates_ = 1; return;
@@ -699,25 +452,8 @@ class Page {
 
   // Goes past the element's text and end tag; its text is shown, or not.
   void raw(std::string_view name, bool show) {
-    const size_t begin = at_;
-    size_t end = begin;
-    for (;; end++) {
-      end = html_.find("</", end);
-      if (end == std::string_view::npos) {
-        at_ = end = html_.size();
-        break;
-      }
-      const size_t after = end + 2 + name.size();
-      if (after >= html_.size()) continue;
-      if (!contains_any_case(html_.substr(end + 2, name.size()), name)) continue;
-      if (!is_space(html_[after]) && html_[after] != '>' && html_[after] != '/') continue;
-      Attributes none;
-      const size_t next = html_[after] == '>' ? after + 1 : read_attributes(after, none);
-      at_ = next == kNone ? html_.size() : next;
-      break;
-    }
-    std::string_view text = html_.substr(begin, end - begin);
-    if (name == "script" && text.find("<!--") != std::string_view::npos && contains_any_case(text, "<script"))
+    std::string_view text = tokens_.raw_text(name);
+    if (name == "script" && text.find("<!--") != std::string_view::npos && html::contains_any_case(text, "<script"))
       given_up_ = true;
     if (!show) return;
     text = decoded(text, false);
@@ -726,7 +462,8 @@ class Page {
   }
 
   // Inside of svg: its own elements only. A tag of a page ends the drawing.
-  void foreign(Tag tag, std::string_view name, bool closing, const Attributes& attributes) {
+  void foreign(Tag tag, bool closing, const Attributes& attributes) {
+    const std::string_view name = tag.name;
     const bool own = name == "a" || name == "title" || name == "style" || name == "script";
     if (tag.kind != Kind::svg && !own && (tag.kind != Kind::plain || tag.flags || is_html(name)))
       given_up_ = true;
@@ -744,9 +481,9 @@ class Page {
   }
 
   const std::string_view html_;
+  Tokenizer tokens_;
   const HtmlEntities& entities_;
   html::Renderer out_;
-  size_t at_ = 0;
   std::vector<Element> open_;
   size_t left_out_ = kNone;           // the element on the stack that is not shown
   std::vector<std::string> inline_;   // inline elements open in it, or in a legend
@@ -757,7 +494,6 @@ class Page {
   bool given_up_ = false, form_ = false, head_ = true, in_link_ = false;
   bool standards_ = false;  // the page says that it is not of before 1998, where paragraphs could hold tables
   bool after_pre_ = false;
-  char lower_[24];
   std::string decoded_;
 };
 

@@ -3,33 +3,15 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "structure/html.h"
+#include "structure/html_tags.h"
 
 namespace rc::html {
 
 inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
 inline bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
-
-// Line breaks that an element needs before and after it.
-inline int breaks_of(std::string_view tag) {
-  static const auto* const table = [] {
-    auto* t = new std::unordered_map<std::string_view, int>;
-    for (const char* name : {"html",     "body",   "div",      "address",    "main",     "header", "footer",  "form",
-                             "fieldset", "legend", "li",       "dt",         "dd",       "tr",     "caption", "thead",
-                             "tbody",    "tfoot",  "summary",  "figcaption", "center",   "dir",    "menu",    "search",
-                             "hgroup",   "option", "optgroup", "select",     "textarea", "dialog", "nav"})
-      (*t)[name] = 1;
-    for (const char* name : {"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote",
-                             "figure", "hr", "section", "article", "aside", "details"})
-      (*t)[name] = 2;
-    return t;
-  }();
-  const auto found = table->find(tag);
-  return found == table->end() ? 0 : found->second;
-}
 
 // Runs of white space as one space, none at the ends.
 inline void append_collapsed(std::string_view text, std::string& out) {
@@ -80,7 +62,8 @@ class Renderer {
 
   // A tag other than an image.
   void tag(std::string_view name, bool closing) {
-    if (const int need = breaks_of(name)) {
+    const Tag* known = find_tag(name);
+    if (const int need = known ? known->breaks : 0) {
       breaks_ = std::max(breaks_, need);
       cells_ = 0;
     }
