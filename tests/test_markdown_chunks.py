@@ -48,6 +48,7 @@ def limited(chosen):
 @given(documents, st.sampled_from(["chars", "words"]), options)
 @example("# a\n\n" + TABLE, "words", {"max_tokens": 20, "reserve_headings": True})
 @example("# a\n" + CODE, "chars", {"max_tokens": 24, "min_tokens": 9})
+@example(CODE, "words", {"max_tokens": 3})
 @example("# a\n\n" + WIDE, "chars", {"max_tokens": 60})
 @example("\ufeff\n# a\n" + ITEM, "chars", {"max_tokens": 25})
 def test_native_equals_reference(text, measure, chosen):

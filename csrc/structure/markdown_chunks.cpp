@@ -297,7 +297,9 @@ class Assembler {
   // The last line start in (least, end) such that [at, there) is within `room` tokens, or -1.
   int64_t last_line(int64_t at, int64_t end, int64_t least, int64_t room) const {
     if (room < 1) return -1;
-    int64_t p = std::min(end, skip_space(text_.data(), measure_.reach(at, room), end));
+    // From the first word on: a measure of words takes indentation for the rest of one more.
+    const int64_t word = skip_space(text_.data(), at, end), left = std::max<int64_t>(room - count(at, word), 0);
+    int64_t p = std::min(end, skip_space(text_.data(), measure_.reach(word, left), end));
     for (int tries = 0; p > least; --p) {
       if (p < end && text_[p - 1] != '\n' && !(text_[p - 1] == '\r' && text_[p] != '\n')) continue;
       if (p == end) continue;
