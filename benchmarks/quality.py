@@ -360,15 +360,14 @@ def squad(page: Page, folder: Path, encoder: Any, cutters: dict[str, Any]) -> No
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 
-def encoder_of(name: str, cache: Path, frozen: bool) -> Any:
+def encoder_of(name: str, precision: str, cache: Path, frozen: bool) -> Any:
     if StaticEncoder.is_static(name):  # faster than the cache
         return as_encoder(name)
-    encoder: Any = (
-        OnnxEncoder(name, device="cpu", threads=1, max_batch_tokens=1024) if name == "minilm" else as_encoder(name)
-    )
-    return data.CachedEncoder(
-        encoder, f"{Path(name).name}-fp32" if name == "minilm" else Path(name).name, cache, frozen
-    )
+    if name != "minilm":
+        return data.CachedEncoder(as_encoder(name), Path(name).name, cache, frozen)
+    runtime = "onnxruntime" if precision == "fp32" else "openvino"
+    encoder = OnnxEncoder(name, device="cpu", threads=1, max_batch_tokens=1024, runtime=runtime, precision=precision)
+    return data.CachedEncoder(encoder, f"{name}-{precision}", cache, frozen)
 
 
 def main() -> None:
@@ -376,6 +375,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA)
     parser.add_argument("--only", default=",".join(SECTIONS), help="comma-separated: " + ", ".join(SECTIONS))
     parser.add_argument("--encoder", default="minilm")
+    parser.add_argument("--precision", default="fp32", choices=("fp32", "bf16"), help="of minilm; bf16 by OpenVINO")
     parser.add_argument(
         "--cutter", action="append", default=[], help="a further encoder to cut with (static, a folder)"
     )
@@ -391,8 +391,8 @@ def main() -> None:
         parser.error(f"--only: unknown {', '.join(unknown)}")
     if not given.data.is_dir():
         parser.error(f"--data: no folder {given.data}")
-    encoder = encoder_of(given.encoder, given.cache, given.frozen)
-    cutters = {Path(name).name: encoder_of(name, given.cache, given.frozen) for name in given.cutter}
+    encoder = encoder_of(given.encoder, given.precision, given.cache, given.frozen)
+    cutters = {Path(name).name: encoder_of(name, given.precision, given.cache, given.frozen) for name in given.cutter}
     page = Page()
     if "segmentation" in chosen:
         segmentation(page, given.data, encoder, cutters, given.rival_step)
@@ -402,7 +402,7 @@ def main() -> None:
         squad(page, given.data, encoder, cutters)
     command = " ".join(["python benchmarks/quality.py", *sys.argv[1:]])
     head = [
-        f"# Quality ({given.encoder}, {datetime.date.today()})",
+        f"# Quality ({given.encoder}{'' if given.precision == 'fp32' else f' in {given.precision}'}, {datetime.date.today()})",
         "",
         f"`{command}`, rapidchunk {rc.__version__}. Made by benchmarks/quality.py; every sentence is encoded alone and once.",
         "",
