@@ -22,10 +22,10 @@ from rapidchunk import SemanticChunker, sentence_spans
 from rapidchunk.encoders import OnnxEncoder
 
 EXCERPT = 30
-NOTE = """Without bfloat16 the runtimes are about equal: on an AMD EPYC with AVX2 (2026-12-01, the same command) ONNX Runtime made
-108 sentences a second in fp32 and OpenVINO 106. In bfloat16 the texts whose bits differ alone and in a batch do so by a rounding of
-bfloat16. Dynamic int8 of ONNX Runtime made 377 where its fp32 made 133 (another machine, earlier), but there a text's vector
-depends on its batch."""
+NOTE = """Without bfloat16 the runtimes are about equal: on an AMD EPYC with AVX2 (2026-12-01, the same command) ONNX
+Runtime made 108 sentences a second in fp32 and OpenVINO 106. In bfloat16 the texts whose bits differ alone and in a
+batch do so by a rounding of bfloat16. Dynamic int8 of ONNX Runtime made 377 where its fp32 made 133 (another machine,
+earlier), but there a text's vector depends on its batch."""
 ROWS: list[tuple[str, dict[str, str]]] = [
     ("ONNX Runtime, fp32", {"runtime": "onnxruntime", "precision": "fp32"}),
     ("ONNX Runtime, weights as int8", {"runtime": "onnxruntime", "precision": "int8"}),
