@@ -238,8 +238,20 @@ PAGES = st.lists(
 ).map("".join)
 
 
+# Hidden inline elements, well and badly nested.
+INLINE = ["a", "b", "span", "i", "p", "div", "form", "legend", "nav", "li"]
+HIDDEN_PAGES = st.lists(
+    st.one_of(
+        st.builds("<{}{}>".format, st.sampled_from(INLINE), st.sampled_from(["", " hidden"])),
+        st.sampled_from(INLINE).map("</{}>".format),
+        st.sampled_from(["x", " ", "<br>"]),
+    ),
+    max_size=14,
+).map("".join)
+
+
 @settings(max_examples=700, deadline=None)
-@given(st.sampled_from(["", "<!doctype html>"]), PAGES)
+@given(st.sampled_from(["", "<!doctype html>"]), PAGES | HIDDEN_PAGES)
 def test_page_in_one_pass_equals_the_parsed_tree(doctype, html):
     tags = ["section", "article", "div"]
     read = cpu.html_page(doctype + html, tags)
@@ -255,6 +267,11 @@ def test_page_in_one_pass_equals_the_parsed_tree(doctype, html):
         "<p hidden>g</p><svg viewBox='0 0'><path d='M0'/></svg><form><label>x <input></label><select><option>h</select></form>"
         "<dl><dt>t<dd>d</dl><pre>\nx\n y</pre><img alt='&lt;i&gt;'>&mdash;<textarea>\nk</textarea></main></body></html>",
         "<P CLASS=x>Upper <B>case</B></P><BR><TABLE><TR><TD>1</TABLE>",
+        "<h2>a<a aria-hidden=true href=#a><span>#</span><b>x</a></h2><nav><i hidden><div>b</div></i></nav>c<b hidden>d",
+        "<!doctype html><html><head><title>a</title></head><body><p>b</body></html>\n"
+        "<!doctype html PUBLIC '-//IETF//DTD HTML//EN'><html><head><meta charset=utf-8><title>c</title></head><body class=x>"
+        "<p>d<table><tr><td>e</table></body></html>",
+        "<span hidden><b><span>a</b></span>b",
     ],
 )
 def test_common_pages_are_read_in_one_pass(html):
@@ -264,7 +281,20 @@ def test_common_pages_are_read_in_one_pass(html):
 
 
 @pytest.mark.parametrize(
-    "html", ["<table>a</table>", "<h1>a<h2>b", "<math>a</math>", "a\0", "\ud800", "<b hidden>a", "<p><table>"]
+    "html",
+    [
+        "<table>a</table>",
+        "<h1>a<h2>b",
+        "<math>a</math>",
+        "a\0",
+        "\ud800",
+        "<p><table>",
+        "<p><b hidden>a</p>b",
+        "<b hidden><p>a</b>b",
+        "<i><b hidden>a</i>b",
+        "<form><i><b></i></form>a",
+        "<span hidden><b><u></b></u>a</u>",
+    ],
 )
 def test_pages_that_need_a_tree(html):
     assert cpu.html_page(html) is None
@@ -338,7 +368,11 @@ def test_a_row_too_long_is_cut_too():
 
 def test_without_selectolax(monkeypatch):
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
-    with pytest.raises(ImportError, match=r"rapidchunk\[html\]"):
-        rc.HtmlChunker()
+    with pytest.raises(ImportError, match=r"drop needs selectolax: .*rapidchunk\[html\]"):
+        rc.HtmlChunker(drop=["p"])
     with pytest.raises(ValueError, match="section_tags"):
         rc.HtmlChunker(section_tags=["p"])
+    chunker = rc.HtmlChunker()
+    assert chunker(["<h1>a</h1>b"]).texts() == ["a\n\nb"]
+    with pytest.raises(ImportError, match=r"texts: document 1: .* needs selectolax: .*rapidchunk\[html\]"):
+        chunker(["a", "<h1>a<h2>b"])

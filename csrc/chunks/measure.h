@@ -17,6 +17,8 @@ class Measure {
   virtual int64_t size(int64_t start, int64_t end) const = 0;
   // The largest end with size(start, end) <= tokens.
   virtual int64_t reach(int64_t start, int64_t tokens) const = 0;
+  // The smaller of `high` and reach(start, tokens), in no more time than it takes to read to `high`.
+  virtual int64_t reach_to(int64_t start, int64_t tokens, int64_t high) const = 0;
   // The smallest token start with size(start, end) <= tokens.
   virtual int64_t back(int64_t end, int64_t tokens) const = 0;
   // Tokens that start in [start, end), and whether `at` is inside a token: size(a, b) = starts(a, b) + inside(a).
@@ -47,6 +49,9 @@ class ByteMeasure final : public Measure {
   int64_t reach(int64_t start, int64_t tokens) const override {
     return tokens < bytes() - start ? start + tokens : bytes();
   }
+  int64_t reach_to(int64_t start, int64_t tokens, int64_t high) const override {
+    return tokens < high - start ? start + tokens : high;
+  }
   int64_t back(int64_t end, int64_t tokens) const override { return tokens < end ? end - tokens : 0; }
 };
 
@@ -56,10 +61,15 @@ class CharMeasure final : public Measure {
   explicit CharMeasure(std::string_view text) : Measure(text), count_(RC_PICK(count_code_points)) {}
   int64_t size(int64_t start, int64_t end) const override { return count_(text_.data() + start, end - start); }
   int64_t reach(int64_t start, int64_t tokens) const override;
+  int64_t reach_to(int64_t start, int64_t tokens, int64_t high) const override {
+    // No text has more characters than bytes.
+    if (high - start <= tokens) return high;
+    const int64_t at = reach(start, tokens);
+    return at < high ? at : high;
+  }
   int64_t back(int64_t end, int64_t tokens) const override;
   int64_t count(int64_t start, int64_t end) const override;
   int64_t back_to(int64_t low, int64_t end, int64_t tokens) const override {
-    // No text has more characters than bytes.
     return end - low <= tokens ? low : Measure::back_to(low, end, tokens);
   }
 
@@ -77,6 +87,9 @@ class TokenMeasure final : public Measure {
       : Measure(text), index_(index), counter_(counter) {}
   int64_t size(int64_t start, int64_t end) const override { return index_.size(start, end); }
   int64_t reach(int64_t start, int64_t tokens) const override { return index_.reach(start, tokens); }
+  int64_t reach_to(int64_t start, int64_t tokens, int64_t high) const override {
+    return index_.reach_to(start, tokens, high);
+  }
   int64_t back(int64_t end, int64_t tokens) const override { return index_.back(end, tokens); }
   int64_t starts(int64_t start, int64_t end) const override { return index_.starts(start, end); }
   int64_t inside(int64_t at) const override { return index_.inside(at); }

@@ -205,7 +205,7 @@ class Packer {
 
   Cut best_cut(int64_t start, int64_t previous_end, int64_t budget) const {
     const int64_t least = measure_.reach(start, std::max<int64_t>(options_.min_tokens, 1) - 1);
-    const int64_t reach = std::min(end_, measure_.reach(start, budget));
+    const int64_t reach = measure_.reach_to(start, budget, end_);
     if (reach >= end_) return {end_, end_, FINAL};
     // White space is trimmed, so a cut behind the white space that follows is as good.
     int64_t high = skip_space(text_, reach, end_);
@@ -430,7 +430,7 @@ class Packer {
 
   // The end of the cluster at `resume` or, if it is larger than the maximum, where it is cut.
   int64_t first_cluster_end(int64_t resume) const {
-    const int64_t limit = std::min(end_, measure_.reach(resume, options_.max_tokens));
+    const int64_t limit = measure_.reach_to(resume, options_.max_tokens, end_);
     int64_t at = resume + 1;
     while (at < limit && !is_cluster_boundary(text_, size_, at, resume)) at++;
     if (at < limit || limit == end_) return at;

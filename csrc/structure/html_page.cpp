@@ -43,9 +43,10 @@ class Page {
         default: break;
       }
     }
+    if (given_up_) return false;
     while (!open_.empty()) pop();
     out_.finish();
-    return !given_up_;
+    return true;
   }
 
  private:
@@ -53,17 +54,27 @@ class Page {
     Kind kind;
     std::string_view name;
   };
+  struct Inline {
+    std::string name;
+    bool formatting, hidden;
+    size_t depth;  // of the stack where it began; kNone: something else has ended it, and it may begin again
+  };
+  struct Begun {
+    std::string name;
+    size_t depth;  // of the stack
+  };
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
   void markup(std::string_view text) {
     after_pre_ = false;
     if (text.compare(0, 3, "<![") == 0 && !drawing_.empty()) given_up_ = true;
-    if (html::contains_any_case(text.substr(0, 9), "<!doctype"))
+    if (html::contains_any_case(text.substr(0, 9), "<!doctype") && !std::exchange(begun_, true))
       standards_ = (text.size() == 15 && html::contains_any_case(text, "<!doctype html>")) ||
                    html::contains_any_case(text, "\"-//w3c//dtd xhtml 1.");
   }
 
   void tag(bool closing) {
+    begun_ = true;
     const Tag tag = tokens_.tag();
     const Attributes& attributes = tokens_.attributes();
     // The stack and the lists keep names.
@@ -107,6 +118,7 @@ class Page {
     const bool blank = std::all_of(characters.begin(), characters.end(), is_space);
     const bool first = std::exchange(after_pre_, false);
     if (!blank) {
+      begun_ = true;
       if (in_table() || (head_ && left_out_ != kNone)) given_up_ = true;  // the tree has it elsewhere
       head_ = false;
     }
@@ -118,16 +130,22 @@ class Page {
 
   void push(Kind kind, std::string_view name, bool left_out) {
     if (open_.size() >= kMaxOpen) given_up_ = true;
+    if (kind == Kind::formatting) base_ = open_.size();
     if (left_out && left_out_ == kNone) {
       left_out_ = open_.size();
-      inline_.clear();
+      if (kind == Kind::plain) base_ = left_out_;
     }
+    if (base_ == open_.size()) inline_.clear();
     open_.push_back({kind, name});
     if (left_out_ == kNone) out_.tag(name, false);
   }
   void pop() {
     const Element element = open_.back();
     open_.pop_back();
+    if (base_ != kNone) {
+      for (size_t i = inline_.size(); i-- > 0 && inline_[i].depth > open_.size();) inline_[i].depth = kNone;
+      if (base_ == open_.size()) end_base(element.kind);
+    }
     if (left_out_ == kNone)
       out_.tag(element.name, true);
     else if (left_out_ == open_.size())
@@ -169,7 +187,9 @@ class Page {
     if (templates_ > 0) {  // everything goes; only its end counts
       templates_ += kind == Kind::template_;
       if (kind == Kind::raw || kind == Kind::textarea) raw(name, false);
-      if (kind == Kind::svg || kind == Kind::unknown) given_up_ = true;
+      // A hidden formatting element may go on behind the template, where that ends in an object.
+      if (kind == Kind::svg || kind == Kind::unknown || (kind == Kind::formatting && attributes.hidden))
+        given_up_ = true;
       return;
     }
     if (head_) {
@@ -200,17 +220,21 @@ class Page {
     }
     switch (kind) {
       case Kind::plain:
-        begin_inline(name);
-        if (left_out || left_out_ != kNone) push(kind, name, left_out);
-        return;
+        if (!left_out && left_out_ == kNone) return begin_inline(name, false);
+        push(kind, name, left_out);
+        return begin_in_form(name);
       case Kind::formatting:
-        // A hidden one may hide more than what is in it; a link in a link closes what is around it.
-        if (attributes.hidden || name == "nobr") given_up_ = true;
+        // A link in a link closes what is around it.
+        if (name == "nobr") given_up_ = true;
         if (name == "a") {
-          if (in_link_ && inline_base()) given_up_ = true;
+          if (in_link_ && (attributes.hidden || inline_base())) given_up_ = true;
           in_link_ = true;
         }
-        begin_inline(name);
+        if (attributes.hidden && !inline_base()) {
+          push(kind, name, true);
+          return begin_in_form(name);
+        }
+        begin_inline(name, true, attributes.hidden);
         return;
       case Kind::br:
         if (shown() && !attributes.hidden) out_.tag(name, false);
@@ -234,8 +258,8 @@ class Page {
             pop_to(i);
             break;
           }
-          const bool passes = e.kind == Kind::plain || e.kind == Kind::legend || e.kind == Kind::p ||
-                              e.name == "address" || e.name == "div";
+          const bool passes = e.kind == Kind::plain || e.kind == Kind::formatting || e.kind == Kind::legend ||
+                              e.kind == Kind::p || e.name == "address" || e.name == "div";
           if (!passes) break;
         }
         close_p();
@@ -245,7 +269,7 @@ class Page {
         if (form_) return;
         close_p();
         form_ = true;
-        form_balance_ = balance_;
+        in_form_.clear();
         break;
       case Kind::button: {
         const size_t at = find([](const Element& e) { return e.kind == Kind::button; }, ends_scope);
@@ -277,7 +301,7 @@ class Page {
         out_.tag(name, false);
         return;
       case Kind::legend:
-        inline_.clear();
+        if (base_ == kNone) inline_.clear();
         return push(left_out || left_out_ != kNone ? Kind::plain : kind, name, left_out);
       case Kind::svg:
         if (!attributes.closes_itself) drawing_.emplace_back(name);
@@ -335,12 +359,12 @@ class Page {
         if (head_) given_up_ = true;
         return;
       case Kind::plain:
-        if (left_out_ == kNone) return end_inline(name);
-        balance_--;
+        if (left_out_ == kNone) return end_inline(name, false);
+        end_in_form(name);
         return end_plain(name);
       case Kind::formatting:
         if (name == "a") in_link_ = false;
-        return end_inline(name);
+        return end_inline(name, true);
       case Kind::br:
         if (in_table()) given_up_ = true;
         if (shown()) out_.tag(name, false);
@@ -362,7 +386,7 @@ class Page {
         form_ = false;
         const size_t at = find([](const Element& e) { return e.kind == Kind::form; }, ends_scope);
         if (at == kNone) return;
-        if (balance_ != form_balance_) given_up_ = true;
+        if (!in_form_.empty()) given_up_ = true;
         for (size_t i = at + 1; i < open_.size(); i++) {  // only what ends by itself may be open in it
           const Kind inner = open_[i].kind;
           if (inner != Kind::p && inner != Kind::li && inner != Kind::description) given_up_ = true;
@@ -417,32 +441,69 @@ class Page {
     }
   }
 
-  // Whether the end tag of an element that began before it could close what is on the stack: inside of an inline
+  // Whether the end tag of an inline element that began before it could close what is on the stack: inside of an inline
   // element that is left out, or a legend.
-  bool inline_base() const {
-    return left_out_ != kNone ? open_[left_out_].kind == Kind::plain
-                              : !open_.empty() && open_.back().kind == Kind::legend;
-  }
-  void begin_inline(std::string_view name) {
-    balance_++;
+  bool inline_base() const { return base_ != kNone || (!open_.empty() && open_.back().kind == Kind::legend); }
+  void begin_inline(std::string_view name, bool formatting, bool hidden = false) {
+    begin_in_form(name);
     if (!inline_base()) return;
-    inline_.emplace_back(name);
+    if (hidden && base_ == kNone) given_up_ = true;
+    inline_.push_back({std::string(name), formatting, hidden, open_.size()});
     if (inline_.size() > kMaxOpen) given_up_ = true;
   }
-  void end_inline(std::string_view name) {
-    balance_--;
+  void end_inline(std::string_view name, bool formatting) {
+    end_in_form(name);
     if (!inline_base()) return;
-    const auto begun = std::find(inline_.rbegin(), inline_.rend(), name);
-    if (begun == inline_.rend())
+    size_t at = inline_.size();
+    while (at > 0 && inline_[at - 1].name != name) at--;
+    if (at-- == 0) {
+      if (formatting && base_ != kNone && open_[base_].kind == Kind::formatting && open_[base_].name == name)
+        end_hidden();
+      else
+        given_up_ = true;
+      return;
+    }
+    // With it ends what has begun in it; of that, formatting may begin again.
+    const size_t depth = inline_[at].depth;
+    if (depth == kNone) given_up_ = true;
+    for (size_t i = at + 1; i < inline_.size(); i++) inline_[i].depth = kNone;
+    const auto rest = inline_.erase(inline_.begin() + static_cast<std::ptrdiff_t>(at));
+    inline_.erase(std::remove_if(rest, inline_.end(), [](const Inline& i) { return !i.formatting; }), inline_.end());
+    if (base_ == kNone || depth >= open_.size()) return;
+    const bool inlines = std::all_of(open_.begin() + static_cast<std::ptrdiff_t>(depth), open_.end(),
+                                     [](const Element& e) { return e.kind == Kind::plain; });
+    if (inlines)
+      pop_to(depth);
+    else if (open_[depth].kind == Kind::plain)
       given_up_ = true;
-    else
-      inline_.erase(std::next(begun).base());
+  }
+  // The end tag of a hidden formatting element. Where blocks are open in it, it would go on behind them.
+  void end_hidden() {
+    for (size_t i = base_ + 1; i < open_.size(); i++) given_up_ |= open_[i].kind != Kind::plain;
+    open_[base_].kind = Kind::plain;
+    pop_to(base_);
+  }
+  // A hidden formatting element that something else ends begins again behind that.
+  void end_base(Kind kind) {
+    base_ = kNone;
+    given_up_ |= kind == Kind::formatting ||
+                 std::any_of(inline_.begin(), inline_.end(), [](const Inline& i) { return i.hidden; });
+  }
+
+  // A form that ends while inline elements are open in it goes on around what follows. One that does not end in its
+  // turn stays among them.
+  void begin_in_form(std::string_view name) {
+    if (form_) in_form_.push_back({std::string(name), open_.size()});
+  }
+  void end_in_form(std::string_view name) {
+    if (!in_form_.empty() && in_form_.back().name == name && in_form_.back().depth >= open_.size()) in_form_.pop_back();
   }
 
   // Elements that are on the stack only inside of what is left out.
   void end_plain(std::string_view name) {
     for (size_t i = open_.size(); i-- > left_out_;) {
       if (open_[i].name == name) return pop_to(i);
+      if (open_[i].kind == Kind::formatting) break;
       if (open_[i].kind != Kind::plain) return;
     }
     given_up_ = true;
@@ -486,12 +547,14 @@ class Page {
   html::Renderer out_;
   std::vector<Element> open_;
   size_t left_out_ = kNone;           // the element on the stack that is not shown
-  std::vector<std::string> inline_;   // inline elements open in it, or in a legend
+  size_t base_ = kNone;               // the inline element on the stack that is left out, if it is one
+  std::vector<Inline> inline_;        // inline elements open in that, or in a legend
   std::vector<std::string> drawing_;  // elements open in an svg, itself included
   int64_t templates_ = 0;
-  int64_t balance_ = 0, form_balance_ = 0;  // inline elements that began, less those that ended; when the form began
+  std::vector<Begun> in_form_;  // inline elements that are open in the form
   bool option_ = false, group_ = false;
   bool given_up_ = false, form_ = false, head_ = true, in_link_ = false;
+  bool begun_ = false;      // a declaration of the page's type comes too late
   bool standards_ = false;  // the page says that it is not of before 1998, where paragraphs could hold tables
   bool after_pre_ = false;
   std::string decoded_;

@@ -299,7 +299,7 @@ class Assembler {
     if (room < 1) return -1;
     // From the first word on: a measure of words takes indentation for the rest of one more.
     const int64_t word = skip_space(text_.data(), at, end), left = std::max<int64_t>(room - count(at, word), 0);
-    int64_t p = std::min(end, skip_space(text_.data(), measure_.reach(word, left), end));
+    int64_t p = skip_space(text_.data(), measure_.reach_to(word, left, end), end);
     for (int tries = 0; p > least; --p) {
       if (p < end && text_[p - 1] != '\n' && !(text_[p - 1] == '\r' && text_[p] != '\n')) continue;
       if (p == end) continue;

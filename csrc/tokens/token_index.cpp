@@ -30,7 +30,7 @@ int64_t count_bits(const std::vector<uint64_t>& bits, int64_t start, int64_t end
   return n;
 }
 
-// The position of bit number n (from 0) at or after start, or `none`.
+// The position of bit number n (from 0) at or after start, or `none`, where it is not before that.
 int64_t select_forward(const std::vector<uint64_t>& bits, int64_t start, int64_t n, int64_t none) {
   if (start >= none) return none;
   int64_t i = start >> 6;
@@ -39,10 +39,10 @@ int64_t select_forward(const std::vector<uint64_t>& bits, int64_t start, int64_t
     const int64_t here = ones(word);
     if (n < here) {
       for (; n > 0; n--) word &= word - 1;
-      return i * 64 + __builtin_ctzll(word);
+      return std::min(none, i * 64 + __builtin_ctzll(word));
     }
     n -= here;
-    if (++i >= static_cast<int64_t>(bits.size())) return none;
+    if (++i * 64 >= none) return none;
     word = bits[i];
   }
 }
@@ -166,18 +166,18 @@ int64_t TokenIndex::starts(int64_t start, int64_t end) const {
   return count_bits(tokens_, start, end) + extras(start, end);
 }
 
-int64_t TokenIndex::reach(int64_t start, int64_t tokens) const {
-  if (start >= bytes_) return bytes_;
+int64_t TokenIndex::reach_to(int64_t start, int64_t tokens, int64_t high) const {
+  if (start >= high) return high;
   int64_t left = tokens - inside(start);
   if (left < 0) return start;
-  for (auto x = std::lower_bound(extra_.begin(), extra_.end(), start); x != extra_.end(); ++x) {
+  for (auto x = std::lower_bound(extra_.begin(), extra_.end(), start); x != extra_.end() && *x < high; ++x) {
     const int64_t upto = count_bits(tokens_, start, *x + 1);
     if (upto > left) break;
     if (upto == left) return *x;
     left -= upto + 1;
     start = *x + 1;
   }
-  return select_forward(tokens_, start, left, bytes_);
+  return select_forward(tokens_, start, left, high);
 }
 
 int64_t TokenIndex::back(int64_t end, int64_t tokens) const {
@@ -199,8 +199,8 @@ int64_t TokenIndex::last_word(int64_t low, int64_t high) const {
 }
 
 int64_t TokenIndex::first_word(int64_t low, int64_t high) const {
-  const int64_t at = select_forward(words_, low, 0, bytes_);
-  return at <= high && at < bytes_ ? at : -1;
+  const int64_t none = std::min(high + 1, bytes_), at = select_forward(words_, low, 0, none);
+  return at < none ? at : -1;
 }
 
 bool TokenIndex::stands_alone(std::string_view text, int64_t start, int64_t end) const {

@@ -43,7 +43,9 @@ class TokenIndex {
   // Tokens that overlap [start, end). A start inside a token counts that token.
   int64_t size(int64_t start, int64_t end) const { return start < end ? starts(start, end) + inside(start) : 0; }
   // The largest end with size(start, end) <= tokens.
-  int64_t reach(int64_t start, int64_t tokens) const;
+  int64_t reach(int64_t start, int64_t tokens) const { return reach_to(start, tokens, bytes_); }
+  // The smaller of `high` and reach(start, tokens); reads no further than to it.
+  int64_t reach_to(int64_t start, int64_t tokens, int64_t high) const;
   // The smallest token start with size(start, end) <= tokens; end itself if there is none.
   int64_t back(int64_t end, int64_t tokens) const;
 

@@ -32,8 +32,8 @@ class HtmlChunker(SectionChunker):
     A document is a str, or bytes, whose encoding is that of a byte order mark, else the one it declares, else UTF-8. Spans
     refer to the text as a browser shows it (`Chunks.document_text`): white space is collapsed except in ``pre``, blocks
     are apart by an empty line, list items and rows by a line break, cells by a tab; an image is its ``alt`` text. Scripts,
-    styles, navigation and what is hidden are left out. Pages that need a tree (badly nested ones, `drop`) are parsed by
-    lexbor, in the extra ``rapidchunk[html]``; the others are read in one pass, to the same text.
+    styles, navigation and what is hidden are left out. Pages are read in one pass; those that need a tree (badly nested
+    ones, `drop`) are parsed by lexbor, in the extra ``rapidchunk[html]``, to the same text.
 
     A table or ``pre`` is cut only where it is too long by itself, between rows or lines; the context of a table's further
     pieces repeats its caption and header rows. An empty cell is a tab too.
@@ -50,7 +50,7 @@ class HtmlChunker(SectionChunker):
 
     Raises:
         ValueError: a parameter is out of range, or a selector is not valid.
-        ImportError: selectolax is not installed.
+        ImportError: there is something to drop, or (when called) a page that needs a tree, and selectolax is not installed.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class HtmlChunker(SectionChunker):
                 raise ValueError(f"section_tags must be of {', '.join(sorted(_SECTION_TAGS))}, not {tag!r}")
         self.drop = tuple(drop)
         self.prepend_headings = bool(prepend_headings)
-        empty = _parser()("<p>")
+        parsed: Any = _parser("drop")("<p>") if self.drop else None
         for selector in self.drop:
             try:
-                empty.css(selector)
+                parsed.css(selector)
             except Exception as error:
                 raise ValueError(f"drop must hold CSS selectors, not {selector!r}: {error}") from error
 
@@ -165,7 +165,7 @@ def _blank(text: str, start: int, end: int) -> bool:
 
 def _written_out(html: str, drop: Sequence[str] = ()) -> str:
     """The page as the parser has understood it, without what is never shown."""
-    tree = _parser()(html.encode("utf-8", "replace"))
+    tree = _parser("the page needs a tree and that")(html.encode("utf-8", "replace"))
     tree.strip_tags(list(_RAW), recursive=True)
     if drop:
         _remove(tree.css(", ".join(drop)))
@@ -191,9 +191,9 @@ def _is_hidden(attributes: Mapping[str, str | None]) -> bool:
     return found["display"] == "none" or found["visibility"] == "hidden"
 
 
-def _parser() -> Any:
+def _parser(what: str) -> Any:
     try:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
-        raise ImportError("HtmlChunker needs selectolax: pip install rapidchunk[html]") from error
+        raise ImportError(f"{what} needs selectolax: pip install rapidchunk[html]") from error
     return LexborHTMLParser

@@ -70,6 +70,8 @@ class SectionChunker(Chunker):
                     text, found = self._read(batch.source[number])
                 except ValueError as error:
                     raise ValueError(f"texts: document {number}: {error}") from error
+                except ImportError as error:
+                    raise ImportError(f"texts: document {number}: {error}") from error
                 source.append(text)
                 sections.extend(found)
                 offsets.append(len(sections))
