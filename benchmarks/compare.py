@@ -201,8 +201,8 @@ def _speed_up(index: int) -> dict[str, Any]:
 
 COLUMNS = {
     "ours_over_it": ("ours is", "{:.1f}x"), "ns_per_chunk": ("ns/chunk", "{:,.0f}"), "chunks": ("chunks", "{}"),
-    "added_mib": ("MiB", "{:.1f}"), "over_input": ("x input", "{:.2f}"), "seconds": ("s", "{:.3f}"),
-    "rounds": ("rounds", "{}"), "scaling": ("2n/n", "{:.2f}"),
+    "added_mib": ("MiB", "{:.1f}"), "returned_mib": ("returned", "{:.1f}"), "over_input": ("x input", "{:.2f}"),
+    "seconds": ("s", "{:.3f}"), "rounds": ("rounds", "{}"), "scaling": ("2n/n", "{:.2f}"),
 }  # fmt: skip
 
 

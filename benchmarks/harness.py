@@ -14,13 +14,14 @@ import resource
 import select
 import signal
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-Run = Callable[[Sequence[Any]], int]
-"""Documents -> number of chunks made (or sentences, where the row is about sentences)."""
+Run = Callable[[Sequence[Any]], Any]
+"""Documents -> number of chunks made (or sentences, where the row is about sentences), or what was made, whose length that is."""
 OURS, BASELINE, RIVAL, LIMIT = "ours", "baseline", "rival", "limit"
 
 
@@ -92,9 +93,14 @@ class _Plan:
     cpu: float = 0.0
 
 
+def number(made: Any) -> int:
+    """What a `Run` gives, as a number."""
+    return made if isinstance(made, int) else len(made)
+
+
 def cpu_seconds(run: Run, documents: Sequence[Any]) -> tuple[float, int]:
     start = time.process_time()
-    chunks = run(documents)
+    chunks = number(run(documents))
     return time.process_time() - start, chunks
 
 
@@ -172,7 +178,7 @@ def _one_round(plan: _Plan) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         for _ in range(plan.repeats):
-            plan.result.chunks = plan.run(plan.sample)
+            plan.result.chunks = number(plan.run(plan.sample))
     except BaseException as error:
         plan.result.skipped = f"on the full input: {skipped(error)}"
         return
@@ -262,7 +268,7 @@ def in_child(work: Callable[[], float], limit: float) -> float:
 
 
 def peak_of(run: Run, documents: Sequence[Any]) -> float:
-    """MiB that run(documents) adds at its peak, in this process."""
+    """MiB that run(documents) adds at its peak, in this process, what it returns included."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as reset:
@@ -270,6 +276,18 @@ def peak_of(run: Run, documents: Sequence[Any]) -> float:
     before = status("VmRSS")
     run(documents)
     return status("VmHWM") - before
+
+
+def size_of(value: Any, seen: set[int] | None = None) -> int:
+    """Bytes of an array, or of Python objects, each counted once; of lists, tuples and dicts with all that is in them."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return 0
+    seen.add(id(value))
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return sys.getsizeof(value) + sum(size_of(part, seen) for part in inner)
 
 
 def status(name: str) -> float:
