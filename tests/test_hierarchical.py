@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import rapidchunk as rc
@@ -167,3 +169,20 @@ def test_the_heading_path_goes_down_into_contexts():
     assert all(row.context == f"A > B\n\n{row.text}" for row in children[1:] if row.tokens <= 11) and len(children) > 4
     assert any(row.context != row.text for row in children)
     assert all(row.context == row.text for row in tree(False) if row.metadata["level"] == 1)
+
+
+def test_windows_are_made_when_asked_for(monkeypatch):
+    monkeypatch.setattr("rapidchunk.chunkers.base.BATCH_BYTES", 20)  # so that the columns of several batches are joined
+    texts = ["One is here. Two is. Three goes on. Four.", "Fünf allein. 六。七。", "", "Eight."]
+    chunks = SentenceWindowChunker(1, tokenizer="words")(texts)
+    windows = list(chunks.extra["window"])
+    spans = zip(chunks.document.tolist(), chunks.extra["window_start"].tolist(), chunks.extra["window_end"].tolist())
+    assert windows == [texts[d][a:b] for d, a, b in spans] and len(set(chunks.document.tolist())) == 3
+    column = chunks.extra["window"]
+    assert column[-1] == windows[-1] and column[1:4] == windows[1:4] and column == windows
+    assert chunks[np.array([4, 0])].extra["window"] == [windows[4], windows[0]]
+    assert pickle.loads(pickle.dumps(chunks)).extra["window"] == windows
+    with pytest.raises(IndexError):
+        column[len(windows)]
+    pa = pytest.importorskip("pyarrow")
+    assert SentenceWindowChunker(1, tokenizer="words")(pa.array(texts)).extra["window"] == windows

@@ -54,13 +54,7 @@ void bind_core(py::module_& m) {
             return py::bytes(t[i].data() + start, stop - start);
           },
           py::arg("document"), py::arg("start") = 0, py::arg("end") = py::none())
-      .def("slice",
-           [](const Texts& t, int64_t document, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) {
-             check(document >= 0 && document < t.size(), "document", "is outside the batch");
-             check(byte_start >= 0 && byte_start <= byte_end && byte_end <= static_cast<int64_t>(t[document].size()),
-                   "span", "is outside the document");
-             return t.slice(document, start, end, byte_start, byte_end);
-           })
+      .def("slice", &Texts::slice)
       .def("slices", [](const Texts& t, const py::array& document, const py::array& start, const py::array& end,
                         const py::array& byte_start, const py::array& byte_end) {
         const auto d = view<int64_t>(document, "document"), s = view<int64_t>(start, "start"),
@@ -69,12 +63,7 @@ void bind_core(py::module_& m) {
         check(s.size() == d.size() && e.size() == d.size() && bs.size() == d.size() && be.size() == d.size(), "start",
               "must be as long as document");
         py::list out(d.size());
-        for (int64_t i = 0; i < d.size(); i++) {
-          check(d[i] >= 0 && d[i] < t.size(), "document", "is outside the batch");
-          check(bs[i] >= 0 && bs[i] <= be[i] && be[i] <= static_cast<int64_t>(t[d[i]].size()), "span",
-                "is outside the document");
-          out[i] = t.slice(d[i], s[i], e[i], bs[i], be[i]);
-        }
+        for (int64_t i = 0; i < d.size(); i++) out[i] = t.slice(d[i], s[i], e[i], bs[i], be[i]);
         return out;
       });
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "bindings/threads_arg.h"
+#include "core/check.h"
 #include "core/parallel.h"
 #include "core/utf8.h"
 
@@ -105,16 +106,20 @@ Texts::Texts(const py::sequence& strings) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast.ptr(), i);
     if (!PyUnicode_Check(item))
       throw py::value_error("texts must be str; document " + std::to_string(i) + " is " + Py_TYPE(item)->tp_name);
-    const bool ascii = PyUnicode_IS_ASCII(item);
-    if (ascii)
-      views_.emplace_back(static_cast<const char*>(PyUnicode_DATA(item)), PyUnicode_GET_LENGTH(item));
-    else
-      views_.emplace_back();
-    ascii_.push_back(ascii);
-    if (!ascii) converted_ = false;
-    strings_.push_back(py::reinterpret_borrow<py::object>(item));
+    add_string(py::reinterpret_borrow<py::object>(item));
   }
   if (!converted_) threads_ = usual_threads();
+}
+
+void Texts::add_string(const py::object& string) {
+  const bool ascii = PyUnicode_IS_ASCII(string.ptr());
+  if (ascii)
+    views_.emplace_back(static_cast<const char*>(PyUnicode_DATA(string.ptr())), PyUnicode_GET_LENGTH(string.ptr()));
+  else
+    views_.emplace_back();
+  ascii_.push_back(ascii);
+  if (!ascii) converted_ = false;
+  strings_.push_back(string);
 }
 
 Texts::~Texts() = default;
@@ -150,8 +155,12 @@ int64_t Texts::about_size(int64_t i) const {
 
 std::unique_ptr<Texts> Texts::part(int64_t begin, int64_t end) const {
   if (begin < 0 || begin > end || end > size()) throw py::index_error("part is outside the batch");
-  if (!strings_.empty()) throw py::value_error("part takes a batch made from Arrow");
   std::unique_ptr<Texts> texts(new Texts());
+  if (!strings_.empty()) {
+    for (int64_t i = begin; i < end; i++) texts->add_string(strings_[i]);
+    texts->threads_ = threads_;
+    return texts;
+  }
   texts->views_.assign(views_.begin() + begin, views_.begin() + end);
   texts->ascii_.assign(ascii_.begin() + begin, ascii_.begin() + end);
   texts->kept_ = kept_;
@@ -240,6 +249,11 @@ py::str Texts::string(int64_t i) const {
 }
 
 py::object Texts::slice(int64_t i, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) const {
+  check(i >= 0 && i < size(), "document", "is outside the batch");
+  const bool inside = strings_.empty()
+                          ? byte_start >= 0 && byte_start <= byte_end && byte_end <= static_cast<int64_t>(views_[i].size())
+                          : start >= 0 && start <= end && end <= PyUnicode_GET_LENGTH(strings_[i].ptr());
+  check(inside, "span", "is outside the document");
   PyObject* result = strings_.empty()
                          ? PyUnicode_DecodeUTF8(views_[i].data() + byte_start, byte_end - byte_start, nullptr)
                          : PyUnicode_Substring(strings_[i].ptr(), start, end);

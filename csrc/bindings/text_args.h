@@ -40,7 +40,7 @@ class Texts {
   explicit Texts(const py::sequence& strings);
   // Any object with __arrow_c_stream__ or __arrow_c_array__ that holds (large) UTF-8 strings.
   static std::unique_ptr<Texts> from_arrow(const py::object& source);
-  // Documents [begin, end) of a batch made from Arrow, which shares its memory.
+  // Documents [begin, end): views of the same strings or Arrow memory, without what this batch has converted.
   std::unique_ptr<Texts> part(int64_t begin, int64_t end) const;
   ~Texts();
   Texts(const Texts&) = delete;
@@ -60,7 +60,7 @@ class Texts {
   int64_t bytes() const;
 
   py::str string(int64_t i) const;
-  // Document i from code point `start` to `end`, which are the bytes from byte_start to byte_end.
+  // Document i from code point `start` to `end`, which are the bytes from byte_start to byte_end; converts nothing.
   py::object slice(int64_t i, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) const;
   bool ascii(int64_t i) const { return ascii_[i]; }
 
@@ -70,6 +70,8 @@ class Texts {
   void convert() const;
 
   int threads_ = 1;  // that convert
+  void add_string(const py::object& string);
+
   std::vector<uint8_t> ascii_;
   std::vector<py::object> strings_;  // the Python strings, if made from such
   std::vector<py::object> kept_;     // Arrow capsules

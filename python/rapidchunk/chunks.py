@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from rapidchunk import _core
 from rapidchunk import vectors as chunk_vectors
+from rapidchunk.columns import joined
 from rapidchunk.vectors import SentenceVectors
 
 if TYPE_CHECKING:
@@ -86,42 +87,6 @@ class Chunk:
         text = self.text
         shown = text if len(text) <= 60 else text[:57] + "..."
         return f"Chunk({self.document!r}, {self.start}:{self.end}, {self.tokens} tokens, {shown!r})"
-
-
-class LazyColumn(Sequence[Any]):
-    """A further column whose values are made when one of them is first asked for; then as the list of them."""
-
-    def __init__(self, size: int, make: Callable[[], list[Any]]) -> None:
-        self._size = size
-        self._make: Callable[[], list[Any]] | None = make
-        self._values: list[Any] = []
-
-    def _list(self) -> list[Any]:
-        make = self._make
-        if make is not None:
-            self._values = make()
-            self._make = None  # after the values, so that another thread sees either
-        return self._values
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, item: Any) -> Any:
-        return self._list()[item]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._list())
-
-    def __eq__(self, other: object) -> bool:
-        return self._list() == (other._list() if isinstance(other, LazyColumn) else other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._list())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return list, (self._list(),)
 
 
 class Chunks:
@@ -698,18 +663,24 @@ def concatenate(parts: Sequence[Chunks]) -> Chunks:
         return parts[0]
     source: list[str] = []
     ids: list[Any] = []
-    report: dict[str, int] = {}
     bases = []
     for part in parts:
         bases.append(len(source))
         source.extend(part.document_text(i) for i in range(part.documents))
         ids.extend(part.document_id(i) if part.ids is not None else bases[-1] + i for i in range(part.documents))
+    chunks = join_columns(parts, bases, source, ids if any(part.ids is not None for part in parts) else None)
+    if any(part.metadata is not None for part in parts):
+        chunks.metadata = [part.document_metadata(i) for part in parts for i in range(part.documents)]
+    return chunks
+
+
+def total_report(parts: Sequence[Chunks]) -> dict[str, int]:
+    """The counts of all parts, added up."""
+    report: dict[str, int] = {}
+    for part in parts:
         for name, count in part.report.items():
             report[name] = report.get(name, 0) + count
-    joined = join_columns(parts, bases, source, ids if any(part.ids is not None for part in parts) else None, report)
-    if any(part.metadata is not None for part in parts):
-        joined.metadata = [part.document_metadata(i) for part in parts for i in range(part.documents)]
-    return joined
+    return report
 
 
 def join_columns(
@@ -717,9 +688,8 @@ def join_columns(
     bases: Sequence[int],
     source: Sequence[str] | _core.Texts,
     ids: Sequence[Any] | None,
-    report: Mapping[str, int],
 ) -> Chunks:
-    """Columns of parts whose documents are numbered from `bases`, over one source."""
+    """Columns of parts whose documents are numbered from `bases`, over one source; reports are added up."""
 
     def join(name: str) -> np.ndarray:
         columns = [
@@ -737,8 +707,8 @@ def join_columns(
         {name: join(name) for name in COLUMNS},
         ids=ids,
         vectors=np.concatenate(vectors) if vectors else None,
-        extra={name: _join([part.extra[name] for part in parts]) for name in names},
-        report=report,
+        extra={name: joined([part.extra[name] for part in parts]) for name in names},
+        report=total_report(parts),
         settings=parts[0].settings if parts else "",
         sentence_vectors=chunk_vectors.joined([part.sentence_vectors for part in parts], [len(part) for part in parts]),
     )
@@ -754,16 +724,6 @@ def _rebuilt(document: np.ndarray, start: np.ndarray, texts: Sequence[str], docu
             parts[number].append(" " * (at - end) + text[max(end - at, 0) :])
             ends[number] = at + len(text)
     return ["".join(part) for part in parts]
-
-
-def _join(columns: list[Any]) -> Any:
-    if len(columns) == 1:
-        return columns[0]
-    if isinstance(columns[0], np.ndarray):
-        return np.concatenate(columns)
-    if isinstance(columns[0], LazyColumn):
-        return LazyColumn(sum(map(len, columns)), lambda: [value for column in columns for value in column])
-    return [value for column in columns for value in column]
 
 
 def text_hash(text: str) -> str:

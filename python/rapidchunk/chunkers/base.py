@@ -125,16 +125,13 @@ class Chunker(ABC):
         source, chunk = self._plan(batch)
         parts: list[Chunks] = []
         bases: list[int] = []
-        report: dict[str, int] = {}
         for begin, end in batch.parts():
             part = chunk(begin, end)
             parts.append(part)
             bases.append(begin)
-            for name, count in part.report.items():
-                report[name] = report.get(name, 0) + count
             if progress is not None:
                 progress(end, len(batch))
-        chunks = join_columns(parts, bases, source, ids, report)
+        chunks = join_columns(parts, bases, source, ids)
         chunks.settings, chunks.metadata = self._settings(), about
         return chunks
 
@@ -247,19 +244,23 @@ class _Batch:
 
     def parts(self) -> Iterator[tuple[int, int]]:
         """Runs of documents of about BATCH_BYTES."""
-        sizes = map(len, self.source) if isinstance(self.source, list) else self.source.sizes().tolist()
-        ends = list(itertools.accumulate(sizes))
-        begin = 0
-        while begin < len(ends):
-            least = (ends[begin - 1] if begin else 0) + BATCH_BYTES
-            end = min(bisect.bisect_left(ends, least) + 1, len(ends))
-            yield begin, end
-            begin = end
+        return runs(map(len, self.source) if isinstance(self.source, list) else self.source.sizes().tolist())
 
     def texts(self, begin: int, end: int) -> _core.Texts:
         if isinstance(self.source, _core.Texts):
             return self.source.part(begin, end)
         return _core.Texts(self.source if end - begin == len(self.source) else self.source[begin:end])
+
+
+def runs(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Runs [begin, end) of texts of these sizes, of about BATCH_BYTES each."""
+    ends = list(itertools.accumulate(sizes))
+    begin = 0
+    while begin < len(ends):
+        least = (ends[begin - 1] if begin else 0) + BATCH_BYTES
+        end = min(bisect.bisect_left(ends, least) + 1, len(ends))
+        yield begin, end
+        begin = end
 
 
 def _as_ids(ids: Any) -> list[Any] | None:

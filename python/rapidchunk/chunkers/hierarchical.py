@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, _Batch, whole_number
+from rapidchunk.chunkers.base import Chunker, _Batch, runs, whole_number
 from rapidchunk.chunkers.sections import heading_prefixes
 from rapidchunk.chunkers.sentence import SentenceChunker
-from rapidchunk.chunks import COLUMNS, Chunks
+from rapidchunk.chunks import COLUMNS, Chunks, join_columns, total_report
+from rapidchunk.columns import SpanTexts
 from rapidchunk.sentences import Splitter, byte_spans, sentence_rules
 from rapidchunk.vectors import joined
 
@@ -102,26 +103,8 @@ class HierarchicalChunker(Chunker):
         found = [first]
         parents = [np.full(len(found[0]), -1)]
         for chunker in self._levels[1:]:
-            above = found[-1]
-            inner = chunker._chunk(_core.Texts(above.texts()))
-            of = inner.document
-            further = _moved(inner, above, of)
-            if getattr(self._levels[0], "prepend_headings", False) and "context" not in further:
-                further["context"] = _with_path(inner, further["headings"], chunker)
-            columns = {
-                "document": above.document[of],
-                "start": inner.start + above.start[of],
-                "end": inner.end + above.start[of],
-                "byte_start": inner.byte_start + above.byte_start[of],
-                "byte_end": inner.byte_end + above.byte_start[of],
-                "tokens": inner.tokens,
-            }
-            found.append(
-                Chunks(
-                    texts, columns, vectors=inner.vectors, extra=further, report=inner.report,
-                    sentence_vectors=inner.sentence_vectors,
-                )
-            )  # fmt: skip
+            children, of = self._children(chunker, found[-1])
+            found.append(children)
             parents.append(of)
         level = np.repeat(np.arange(len(found)), [len(part) for part in found])
         document = np.concatenate([part.document for part in found])
@@ -134,10 +117,6 @@ class HierarchicalChunker(Chunker):
         for i, of in enumerate(parents[1:], 1):
             rows = row_of[firsts[i - 1] + of]
             parent[firsts[i] : firsts[i + 1]] = rows - first_row[found[i].document]
-        report: dict[str, int] = {}
-        for part in found:
-            for name, count in part.report.items():
-                report[name] = report.get(name, 0) + count
         extra: dict[str, Any] = {"level": level[order], "parent": parent[order]}
         for name in dict.fromkeys(name for part in found for name in part.extra):
             values = [v for part in found for v in (part.extra[name] if name in part.extra else [None] * len(part))]
@@ -150,9 +129,38 @@ class HierarchicalChunker(Chunker):
             columns,
             vectors=np.concatenate(vectors)[order] if len(vectors) == len(found) else None,
             extra=extra,
-            report=report,
+            report=total_report(found),
             sentence_vectors=None if sentences is None else sentences[order],
         )
+
+    def _children(self, chunker: Chunker, above: Chunks) -> tuple[Chunks, np.ndarray]:
+        """What `chunker` makes of chunks, and the row of each one's parent. The parents' texts are made run by run: those of a
+        large document at once would be as much as the document."""
+        parts: list[Chunks] = []
+        parents: list[np.ndarray] = []
+        for begin, end in list(runs(above.characters.tolist())) or [(0, 0)]:
+            outer = above[begin:end]
+            inner = chunker._chunk(_core.Texts(outer.texts()))
+            of = inner.document
+            further = _moved(inner, outer, of)
+            if getattr(self._levels[0], "prepend_headings", False) and "context" not in further:
+                further["context"] = _with_path(inner, further["headings"], chunker)
+            columns = {
+                "document": outer.document[of],
+                "start": inner.start + outer.start[of],
+                "end": inner.end + outer.start[of],
+                "byte_start": inner.byte_start + outer.byte_start[of],
+                "byte_end": inner.byte_end + outer.byte_start[of],
+                "tokens": inner.tokens,
+            }
+            parts.append(
+                Chunks(
+                    above._source, columns, vectors=inner.vectors, extra=further, report=inner.report,
+                    sentence_vectors=inner.sentence_vectors,
+                )
+            )  # fmt: skip
+            parents.append(of + begin)
+        return join_columns(parts, [0] * len(parts), above._source, None), np.concatenate(parents)
 
 
 def _moved(inner: Chunks, above: Chunks, of: np.ndarray) -> dict[str, Any]:
@@ -195,7 +203,7 @@ class SentenceWindowChunker(Chunker):
 
     Further columns of the result:
         window_start, window_end: int64, the span (code points) of the sentence and its neighbours.
-        window: str, the text of that span.
+        window: str, the text of that span, made when it is asked for.
 
     Args:
         window: so many sentences before and after, within the document.
@@ -228,5 +236,5 @@ class SentenceWindowChunker(Chunker):
         first = np.maximum(rows - self.window, np.searchsorted(document, document))
         last = np.minimum(rows + self.window, np.searchsorted(document, document, side="right") - 1)
         start, end = chunks.start[first], chunks.end[last]
-        window = texts.slices(document, start, end, chunks.byte_start[first], chunks.byte_end[last])
+        window = SpanTexts(texts, document, start, end, chunks.byte_start[first], chunks.byte_end[last])
         return chunks.replace(window_start=start, window_end=end, window=window)

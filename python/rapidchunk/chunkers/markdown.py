@@ -10,7 +10,8 @@ import numpy as np
 
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, check_within
-from rapidchunk.chunks import COLUMNS, Chunks, LazyColumn
+from rapidchunk.chunks import COLUMNS, Chunks
+from rapidchunk.columns import LazyColumn
 
 __all__ = ["MarkdownChunker"]
 

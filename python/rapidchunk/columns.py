@@ -1,0 +1,121 @@
+"""Further columns whose values are made when they are asked for."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from rapidchunk import _core
+
+__all__ = ["LazyColumn", "SpanTexts", "joined"]
+
+
+class _Column(Sequence[Any]):
+    """Compares, shows and pickles as the list of its values."""
+
+    @abstractmethod
+    def __getitem__(self, item: Any) -> Any: ...
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == (list(other) if isinstance(other, _Column) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+
+class LazyColumn(_Column):
+    """All values are made when one of them is first asked for; then it is the list of them."""
+
+    def __init__(self, size: int, make: Callable[[], list[Any]]) -> None:
+        self._size = size
+        self._make: Callable[[], list[Any]] | None = make
+        self._values: list[Any] = []
+
+    def _list(self) -> list[Any]:
+        make = self._make
+        if make is not None:
+            self._values = make()
+            self._make = None  # after the values, so that another thread sees either
+        return self._values
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, item: Any) -> Any:
+        return self._list()[item]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._list())
+
+
+class SpanTexts(_Column):
+    """The texts of spans, made anew each time.
+
+    Args:
+        texts: the documents.
+        document: int64 [n], numbers of the texts.
+        start, end: int64 [n], code points, half open.
+        byte_start, byte_end: int64 [n], the same spans in UTF-8.
+    """
+
+    def __init__(
+        self,
+        texts: _core.Texts,
+        document: np.ndarray,
+        start: np.ndarray,
+        end: np.ndarray,
+        byte_start: np.ndarray,
+        byte_end: np.ndarray,
+    ) -> None:
+        self._texts = texts.part(0, len(texts))  # without what a stage has converted
+        self._spans = document, start, end, byte_start, byte_end
+
+    def __len__(self) -> int:
+        return len(self._spans[0])
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, slice):
+            return self._texts.slices(*(np.ascontiguousarray(column[item]) for column in self._spans))
+        return self._texts.slice(*(int(column[item]) for column in self._spans))
+
+
+class _Chain(_Column):
+    """Columns one after the other."""
+
+    def __init__(self, parts: list[Sequence[Any]]) -> None:
+        self._parts = parts
+        self._ends = list(itertools.accumulate(map(len, parts)))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, slice):
+            return [self[row] for row in range(*item.indices(len(self)))]
+        row = range(len(self))[item]
+        part = bisect.bisect_right(self._ends, row)
+        return self._parts[part][row - (self._ends[part - 1] if part else 0)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self._parts)
+
+
+def joined(columns: list[Any]) -> Any:
+    """Columns of several batches as one, of the same kind."""
+    if len(columns) == 1:
+        return columns[0]
+    if isinstance(columns[0], np.ndarray):
+        return np.concatenate(columns)
+    if isinstance(columns[0], _Column):
+        return _Chain(columns)
+    return [value for column in columns for value in column]
