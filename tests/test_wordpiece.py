@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rapidchunk as rc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidchunk import _core
@@ -480,3 +481,17 @@ def test_sources(tmp_path: Any) -> None:
     cased = load_wordpiece(vocab, lowercase=False)
     assert cased is not None
     assert_same(their_tokenizer(vocabulary(), lowercase=False), cased, WORDS)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pieces_of_a_long_document_are_joined_in_order(threads, monkeypatch):
+    """Syllables of Hangul are several tokens at one byte, which are kept beside the bits."""
+    monkeypatch.setenv("RAPIDCHUNK_THREADS", str(threads))
+    text = " ".join("각갂 the mill 단어 " + "각" * (n % 7) + str(n) for n in range(40_000))
+    chunks = rc.TokenChunker(200, 20)(text)
+    tokenizer = rc.tokenizers.as_tokenizer(None)
+    assert (tokenizer.count(chunks.texts()) == chunks.tokens).all() and len(chunks) > 1000
+    whole = tokenizer.measure(_core.Texts([text]), threads)
+    spans = np.array([[0, len(text.encode())]])
+    first, last = _core.span_ranks(_core.Texts([text]), whole, spans, np.array([0, 1]), 1)
+    assert last[0] - first[0] == tokenizer.count([text])[0] - 2

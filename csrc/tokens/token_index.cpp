@@ -115,7 +115,9 @@ void TokenIndex::join(const TokenIndex& part, int64_t begin) {
     tokens_[first + i] |= part.tokens_[i];
     words_[first + i] |= part.words_[i];
   }
-  for (const int64_t at : part.extra_) extra_.push_back(at + begin);
+  const auto behind = std::lower_bound(extra_.begin(), extra_.end(), begin + part.bytes_);
+  const auto added = extra_.insert(behind, part.extra_.begin(), part.extra_.end());
+  for (size_t i = 0; i < part.extra_.size(); i++) added[static_cast<std::ptrdiff_t>(i)] += begin;
 }
 
 void TokenIndex::add_words_by_space(std::string_view text) {

@@ -29,7 +29,7 @@ class TokenIndex {
   void add_word(int64_t start) { words_[start >> 6] |= 1ull << (start & 63); }
   // Many tokens at once, at starts[i] + shift; each begins a word unless it continues one.
   void add_tokens(const int64_t* starts, const uint8_t* continues, int64_t n, int64_t shift);
-  // Takes over the bits of an index of the bytes from `begin` on, a multiple of 64.
+  // Takes over the tokens of an index of the bytes from `begin` on, a multiple of 64; of parts in any order.
   void join(const TokenIndex& part, int64_t begin);
   // Word starts by white space, for tokenizers that do not tell their words.
   void add_words_by_space(std::string_view text);

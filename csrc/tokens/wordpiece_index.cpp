@@ -1,5 +1,6 @@
 #include "tokens/wordpiece_index.h"
 
+#include <mutex>
 #include <utility>
 
 #include "core/parallel.h"
@@ -28,6 +29,24 @@ void cut_document(std::string_view text, int64_t document, std::vector<Piece>& p
   pieces.push_back({document, begin, size});
 }
 
+// Gives every long document the ids of its pieces, which are freed one by one.
+void join_ids(const std::vector<Piece>& pieces, std::vector<std::vector<int32_t>>& ids,
+              std::vector<TokenIndex>& indexes) {
+  for (size_t first = 0, end; first < pieces.size(); first = end) {
+    const int64_t document = pieces[first].document;
+    size_t total = 0;
+    for (end = first; end < pieces.size() && pieces[end].document == document; end++) total += ids[end].size();
+    if (end - first == 1) continue;  // a whole document, which has them
+    std::vector<int32_t> joined;
+    joined.reserve(total);
+    for (size_t p = first; p < end; p++) {
+      joined.insert(joined.end(), ids[p].begin(), ids[p].end());
+      ids[p] = {};
+    }
+    indexes[document].set_ids(std::move(joined));
+  }
+}
+
 }  // namespace
 
 std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& texts, const WordPiece& wordpiece,
@@ -41,12 +60,15 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
     else
       pieces.push_back({number, 0, static_cast<int64_t>(texts[d].size())});
   }
-  std::vector<TokenIndex> parts(pieces.size());
+  std::vector<TokenIndex> indexes(texts.size());
+  std::mutex joining;
   std::vector<std::vector<int32_t>> ids(pieces.size());  // of pieces of long documents
-  std::vector<int32_t> joined;                           // of the long document whose pieces are being joined
   const auto is_whole = [&](const Piece& piece) {
     return piece.begin == 0 && piece.end == static_cast<int64_t>(texts[piece.document].size());
   };
+  for (const Piece& piece : pieces)
+    if (piece.begin == 0 && !is_whole(piece))
+      indexes[piece.document] = TokenIndex(static_cast<int64_t>(texts[piece.document].size()), additivity);
   const auto n = static_cast<int64_t>(pieces.size());
   parallel_for(n, threads, 8, [&](int64_t p) {
     const Piece& piece = pieces[p];
@@ -61,25 +83,14 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
       ids[p].assign(columns.ids.data(), columns.ids.data() + columns.size);
       if (is_whole(piece)) part.set_ids(std::move(ids[p]));
     }
-    parts[p] = std::move(part);
-  });
-  std::vector<TokenIndex> indexes(texts.size());
-  for (int64_t p = 0; p < n; p++) {
-    const Piece& piece = pieces[p];
-    TokenIndex& index = indexes[piece.document];
     if (is_whole(piece)) {
-      index = std::move(parts[p]);
-      continue;
+      indexes[piece.document] = std::move(part);
+    } else {
+      const std::lock_guard<std::mutex> lock(joining);
+      indexes[piece.document].join(part, piece.begin - shift);
     }
-    const int64_t size = static_cast<int64_t>(texts[piece.document].size());
-    if (piece.begin == 0) index = TokenIndex(size, additivity);
-    index.join(parts[p], piece.begin & ~int64_t{63});
-    parts[p] = TokenIndex();
-    if (!keep_ids) continue;
-    joined.insert(joined.end(), ids[p].begin(), ids[p].end());
-    ids[p] = {};
-    if (piece.end == size) index.set_ids(std::exchange(joined, {}));
-  }
+  });
+  if (keep_ids) join_ids(pieces, ids, indexes);
   return indexes;
 }
 
