@@ -250,9 +250,9 @@ py::str Texts::string(int64_t i) const {
 
 py::object Texts::slice(int64_t i, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) const {
   check(i >= 0 && i < size(), "document", "is outside the batch");
-  const bool inside = strings_.empty()
-                          ? byte_start >= 0 && byte_start <= byte_end && byte_end <= static_cast<int64_t>(views_[i].size())
-                          : start >= 0 && start <= end && end <= PyUnicode_GET_LENGTH(strings_[i].ptr());
+  const bool inside =
+      strings_.empty() ? byte_start >= 0 && byte_start <= byte_end && byte_end <= static_cast<int64_t>(views_[i].size())
+                       : start >= 0 && start <= end && end <= PyUnicode_GET_LENGTH(strings_[i].ptr());
   check(inside, "span", "is outside the document");
   PyObject* result = strings_.empty()
                          ? PyUnicode_DecodeUTF8(views_[i].data() + byte_start, byte_end - byte_start, nullptr)
