@@ -8,6 +8,8 @@ import pickle
 import numpy as np
 import pytest
 import rapidchunk as rc
+from hypothesis import given
+from hypothesis import strategies as st
 from rapidchunk import _core
 from rapidchunk._surrogates import without_surrogates
 from rapidchunk.tokenizers import (
@@ -54,8 +56,8 @@ def own_count(tokenizer, text):
 def test_kinds(tmp_path):
     tokenizer, path = bert_json(tmp_path)
     assert isinstance(rc.as_tokenizer(None), WordPieceTokenizer)
-    for given in ("bert", path, str(path), tmp_path, tokenizer):
-        adapted = rc.as_tokenizer(given)
+    for source in ("bert", path, str(path), tmp_path, tokenizer):
+        adapted = rc.as_tokenizer(source)
         assert isinstance(adapted, WordPieceTokenizer) and adapted.special_tokens == 2
         assert adapted.count([TEXT, ""]).tolist() == [own_count(tokenizer, TEXT), 2]
     for unit, size in (("words", len(TEXT.split())), ("chars", len(TEXT)), ("bytes", len(TEXT.encode()))):
@@ -106,6 +108,41 @@ def test_text_that_the_tokenizer_alters():
     prefixed.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     assert isinstance(rc.as_tokenizer(prefixed), OffsetTokenizer)
     assert all(own_count(prefixed, row.text) <= 20 for row in rc.TokenChunker(20, 0, prefixed)(TEXT))
+
+
+def test_tokens_across_words():
+    """Byte-level BPE that does not split words before it merges: a token may hold a space in its middle."""
+    whole = copy(byte_level())
+    whole.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    assert isinstance(rc.as_tokenizer(whole), OffsetTokenizer)
+    whole.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(" ", "merged_with_next"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    assert isinstance(rc.as_tokenizer(whole), ByteLevelTokenizer)
+
+
+@pytest.mark.parametrize("make", [byte_level, tiktoken_encoding])
+@pytest.mark.parametrize("threads", [1, 3])
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab Z.,'\n\t7é文\u0301\ud800") | st.characters(), max_size=80).map(lambda s: s * 3),
+        max_size=8,
+    )
+)
+def test_long_documents_are_tokenised_in_pieces(make, threads, documents):
+    tokenizer = rc.as_tokenizer(make())
+    texts = _core.Texts(documents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rapidchunk.tokenizers.PIECE", 5)
+        patch.setattr("rapidchunk.tokenizers.RUN", 20)
+        measure = tokenizer.measure(texts, threads)
+    sizes = np.array([len(without_surrogates(text).encode()) for text in documents], np.int64)
+    document = np.arange(len(documents))
+    counts = measure.sizes(document, np.zeros_like(document), sizes)
+    assert counts.tolist() == tokenizer.count(documents).tolist()
 
 
 @pytest.mark.parametrize("make", [byte_level, tiktoken_encoding, unigram])

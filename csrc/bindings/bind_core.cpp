@@ -14,6 +14,44 @@
 
 namespace rc {
 
+namespace {
+
+class ByteLevelIndexes {
+ public:
+  ByteLevelIndexes(const Texts& texts, const py::array& lengths)
+      : texts_(texts), lengths_(lengths), table_(view<int32_t>(lengths_, "lengths")), out_(new TokenIndexes) {
+    for (int64_t d = 0; d < texts.size(); d++)
+      out_->documents.emplace_back(static_cast<int64_t>(texts[d].size()), Additivity::spaces);
+    ends_.resize(texts.size());
+  }
+
+  void add(int64_t document, const py::array& ids) {
+    check(out_ && document >= 0 && document < texts_.size(), "document", "is outside the batch");
+    const auto row = view<int32_t>(ids, "ids");
+    ends_[document] = out_->documents[document].add_byte_level(ends_[document], row.data, row.size(), table_.data,
+                                                               table_.size());
+  }
+
+  std::unique_ptr<TokenIndexes> finish(const py::object& counter, int threads) {
+    for (int64_t d = 0; d < texts_.size(); d++)
+      check(out_ && ends_[d] == static_cast<int64_t>(texts_[d].size()), "ids", "are not those of the whole text");
+    out_->counter = python_counter(counter);
+    out_->python_counter = true;
+    py::gil_scoped_release release;
+    parallel_for(texts_.size(), threads, 16, [&](int64_t d) { out_->documents[d].add_words_by_space(texts_[d]); });
+    return std::move(out_);
+  }
+
+ private:
+  const Texts& texts_;
+  py::array lengths_;
+  View<int32_t> table_;
+  std::unique_ptr<TokenIndexes> out_;
+  std::vector<int64_t> ends_;  // where the ids of each document end so far
+};
+
+}  // namespace
+
 void bind_core(py::module_& m) {
   m.def("simd_level", [] { return simd_name(simd_level()); });
   m.def("default_threads", &usual_threads);
@@ -142,25 +180,11 @@ void bind_core(py::module_& m) {
         return out;
       },
       py::arg("texts"), py::arg("threads") = 1);
-  m.def(
-      "byte_level_indexes",
-      [](const Texts& texts, const std::vector<py::array>& ids, const py::array& lengths, const py::object& counter,
-         int threads) {
-        check(static_cast<int64_t>(ids.size()) == texts.size(), "ids", "must have an array for each text");
-        std::vector<View<int32_t>> rows;
-        for (const py::array& row : ids) rows.push_back(view<int32_t>(row, "ids"));
-        const auto l = view<int32_t>(lengths, "lengths");
-        auto out = std::make_unique<TokenIndexes>();
-        out->documents.resize(texts.size());
-        out->counter = python_counter(counter);
-        out->python_counter = true;
-        py::gil_scoped_release release;
-        parallel_for(texts.size(), threads, 16, [&](int64_t d) {
-          out->documents[d] = byte_level_index(texts[d], rows[d].data, rows[d].size(), l.data, l.size());
-        });
-        return out;
-      },
-      py::arg("texts"), py::arg("ids"), py::arg("lengths"), py::arg("counter"), py::arg("threads") = 1);
+  // Token indexes from byte-level BPE ids, which arrive document by document, a document's in one array or several.
+  py::class_<ByteLevelIndexes>(m, "ByteLevelIndexes")
+      .def(py::init<const Texts&, const py::array&>(), py::arg("texts"), py::arg("lengths"), py::keep_alive<1, 2>())
+      .def("add", &ByteLevelIndexes::add, py::arg("document"), py::arg("ids"))
+      .def("finish", &ByteLevelIndexes::finish, py::arg("counter"), py::arg("threads") = 1);
   // Tokens from their first bytes; `continues` tells which tokens go on with the word of the one before.
   m.def(
       "span_indexes",

@@ -109,6 +109,35 @@ void TokenIndex::add_tokens(const int64_t* starts, const uint8_t* continues, int
   words_[current] = words;
 }
 
+int64_t TokenIndex::add_byte_level(int64_t at, const int32_t* ids, int64_t n, const int32_t* lengths,
+                                   int64_t vocabulary) {
+  int64_t current = at >> 6;
+  uint64_t bits = tokens_[current];  // in a register as in add_tokens()
+  // Lengths are looked up some tokens in advance: the table is large, and the branches below wait for each of them.
+  constexpr int64_t kAhead = 256;
+  int32_t ahead[kAhead];
+  for (int64_t first = 0; first < n; first += kAhead) {
+    const int64_t some = std::min(kAhead, n - first);
+    for (int64_t i = 0; i < some; i++) {
+      const int32_t id = ids[first + i];
+      ahead[i] = id >= 0 && id < vocabulary ? lengths[id] : 0;
+    }
+    for (int64_t i = 0; i < some; i++) {
+      if (ahead[i] <= 0 || at + ahead[i] > bytes_)
+        throw std::invalid_argument("tokenizer gives ids whose bytes are not the text's");
+      if (at >> 6 != current) {
+        tokens_[current] = bits;
+        current = at >> 6;
+        bits = 0;
+      }
+      bits |= 1ull << (at & 63);
+      at += ahead[i];
+    }
+  }
+  tokens_[current] = bits;
+  return at;
+}
+
 void TokenIndex::join(const TokenIndex& part, int64_t begin) {
   const size_t first = static_cast<size_t>(begin >> 6), n = std::min(part.tokens_.size(), tokens_.size() - first);
   for (size_t i = 0; i < n; i++) {
@@ -235,39 +264,6 @@ TokenIndex word_index(std::string_view text) {
   TokenIndex index(static_cast<int64_t>(text.size()), Additivity::always);
   index.add_words_by_space(text);
   index.tokens_ = index.words_;
-  return index;
-}
-
-TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const int32_t* lengths,
-                            int64_t vocabulary) {
-  const int64_t size = static_cast<int64_t>(text.size());
-  TokenIndex index(size, Additivity::spaces);
-  int64_t at = 0, current = 0;
-  uint64_t bits = 0;  // of the machine word `current`, in a register as in add_tokens()
-  // Lengths are looked up some tokens in advance: the table is large, and the branches below wait for each of them.
-  constexpr int64_t kAhead = 256;
-  int32_t ahead[kAhead];
-  for (int64_t first = 0; first < n; first += kAhead) {
-    const int64_t some = std::min(kAhead, n - first);
-    for (int64_t i = 0; i < some; i++) {
-      const int32_t id = ids[first + i];
-      ahead[i] = id >= 0 && id < vocabulary ? lengths[id] : 0;
-    }
-    for (int64_t i = 0; i < some; i++) {
-      if (ahead[i] <= 0 || at + ahead[i] > size)
-        throw std::invalid_argument("tokenizer gives ids whose bytes are not the text's");
-      if (at >> 6 != current) {
-        index.tokens_[current] = bits;
-        current = at >> 6;
-        bits = 0;
-      }
-      bits |= 1ull << (at & 63);
-      at += ahead[i];
-    }
-  }
-  index.tokens_[current] = bits;
-  if (at != size) throw std::invalid_argument("tokenizer gives ids whose bytes are not the text's");
-  index.add_words_by_space(text);
   return index;
 }
 

@@ -29,6 +29,9 @@ class TokenIndex {
   void add_word(int64_t start) { words_[start >> 6] |= 1ull << (start & 63); }
   // Many tokens at once, at starts[i] + shift; each begins a word unless it continues one.
   void add_tokens(const int64_t* starts, const uint8_t* continues, int64_t n, int64_t shift);
+  // Byte-level BPE ids, the first of which begins at `at`: token i covers lengths[ids[i]] bytes. Returns where the last
+  // one ends. Throws std::invalid_argument where a length is unknown or the text too short.
+  int64_t add_byte_level(int64_t at, const int32_t* ids, int64_t n, const int32_t* lengths, int64_t vocabulary);
   // Takes over the tokens of an index of the bytes from `begin` on, a multiple of 64; of parts in any order.
   void join(const TokenIndex& part, int64_t begin);
   // Word starts by white space, for tokenizers that do not tell their words.
@@ -79,15 +82,9 @@ class TokenIndex {
   std::vector<int64_t> ranks_;  // for every kRankBytes bytes: the tokens before them
 
   friend TokenIndex word_index(std::string_view text);
-  friend TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const int32_t* lengths,
-                                     int64_t vocabulary);
 };
 
 // The index of white-space separated words: every run of characters that are not white space is a token.
 TokenIndex word_index(std::string_view text);
-// The index of byte-level BPE ids: token i covers lengths[ids[i]] bytes. Throws if the lengths do not add up to the
-// text.
-TokenIndex byte_level_index(std::string_view text, const int32_t* ids, int64_t n, const int32_t* lengths,
-                            int64_t vocabulary);
 
 }  // namespace rc

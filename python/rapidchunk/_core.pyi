@@ -43,13 +43,12 @@ class TokenIndexes:
 
 def word_indexes(texts: Texts, threads: int = 1) -> TokenIndexes: ...
 def wordpiece_indexes(texts: Texts, wordpiece: WordPiece, threads: int = 1, ids: bool = False) -> TokenIndexes: ...
-def byte_level_indexes(
-    texts: Texts,
-    ids: Sequence[NDArray[np.int32]],
-    lengths: NDArray[np.int32],
-    counter: Callable[[str], int],
-    threads: int = 1,
-) -> TokenIndexes: ...
+
+class ByteLevelIndexes:
+    def __init__(self, texts: Texts, lengths: NDArray[np.int32]) -> None: ...
+    def add(self, document: int, ids: NDArray[np.int32]) -> None: ...
+    def finish(self, counter: Callable[[str], int], threads: int = 1) -> TokenIndexes: ...
+
 def span_indexes(
     texts: Texts,
     starts: NDArray[np.int64],

@@ -11,14 +11,15 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from rapidchunk import _core
+from rapidchunk._in_order import in_order
 from rapidchunk._surrogates import without_surrogates
 from rapidchunk._wordpiece import default_wordpiece, load_wordpiece, shared_wordpiece
 
@@ -112,16 +113,16 @@ class ByteLevelTokenizer:
         ids: np.ndarray = self._source.ids(text)
         return ids
 
+    def _encode_run(self, run: list[tuple[int, str]]) -> list[tuple[int, np.ndarray]]:
+        return [(document, self._encode(piece)) for document, piece in run]
+
     def measure(self, texts: _core.Texts, threads: int) -> Measure:
-        documents = (without_surrogates(texts[i]) for i in range(len(texts)))
-        if threads > 1 and len(texts) > 1:
-            # The tokenizers release the GIL. The pool ends with the call, so that a process may fork at any time.
-            with ThreadPoolExecutor(min(threads, len(texts))) as pool:
-                ids = list(pool.map(self._encode, documents))
-        else:
-            ids = [self._encode(document) for document in documents]
         try:
-            return _core.byte_level_indexes(texts, ids, self._lengths, self._count, threads)
+            index = _core.ByteLevelIndexes(texts, self._lengths)
+            for run in in_order(self._encode_run, _runs(texts), threads):
+                for document, ids in run:
+                    index.add(document, ids)
+            return index.finish(self._count, threads)
         except ValueError:
             # The tokenizer alters the text (say, it composes characters first): the bytes of its ids are not the text's.
             return self._source.fallback(self._count).measure(texts, threads)
@@ -132,6 +133,36 @@ class ByteLevelTokenizer:
 
     def __repr__(self) -> str:
         return f"<byte-level BPE {self.name}>"
+
+
+RUN = 1 << 16
+PIECE = 1 << 18
+# Where every byte-level BPE pre-tokeniser in use begins a word whatever surrounds it (`is_space_cut` in token_index.cpp).
+_SPACE_CUT = re.compile("(?<=[!-~]) (?=[A-Za-z])")
+
+
+def _runs(texts: _core.Texts) -> Iterator[list[tuple[int, str]]]:
+    """(document, piece of it) in order, in lists of about RUN characters: enough for a task of a thread, and little enough
+    that the ids are in the cache still when they are looked at."""
+    run: list[tuple[int, str]] = []
+    size = 0
+    for document in range(len(texts)):
+        for piece in _pieces(without_surrogates(texts[document])):
+            run.append((document, piece))
+            size += len(piece)
+            if size >= RUN:
+                yield run
+                run, size = [], 0
+    yield run
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, cut about every PIECE characters where that changes no token."""
+    at = 0
+    while len(text) - at > PIECE and (cut := _SPACE_CUT.search(text, at + PIECE)):
+        yield text[at : cut.start()]
+        at = cut.start()
+    yield text[at:]
 
 
 class _Tiktoken:
@@ -321,6 +352,9 @@ def _is_byte_level(definition: dict[str, Any]) -> bool:
     steps = stage.get("pretokenizers", [stage])
     byte_level = [step for step in steps if step.get("type") == "ByteLevel"]
     if not byte_level or any(step.get("add_prefix_space") for step in byte_level):
+        return False
+    # Without an expression that splits words, tokens may lie across them.
+    if not any(step.get("type") == "Split" or step.get("use_regex", True) for step in steps):
         return False
     # NFC leaves text that is composed already as it is; where it does not, the lengths disagree and offsets are used.
     normalizer = definition.get("normalizer")
