@@ -28,8 +28,8 @@ class ByteLevelIndexes {
   void add(int64_t document, const py::array& ids) {
     check(out_ && document >= 0 && document < texts_.size(), "document", "is outside the batch");
     const auto row = view<int32_t>(ids, "ids");
-    ends_[document] = out_->documents[document].add_byte_level(ends_[document], row.data, row.size(), table_.data,
-                                                               table_.size());
+    ends_[document] =
+        out_->documents[document].add_byte_level(ends_[document], row.data, row.size(), table_.data, table_.size());
   }
 
   std::unique_ptr<TokenIndexes> finish(const py::object& counter, int threads) {
