@@ -37,12 +37,13 @@ __device__ void similarity_of(const T* vectors, const RowNorm* norms, int64_t n,
 
 }  // namespace rc
 
+// Four blocks a multiprocessor are asked for, so that the compiler does not spill registers in order to fit eight.
 #define RC_SIMILARITY(suffix, T)                                                                                       \
   extern "C" __global__ void __launch_bounds__(256)                                                                    \
       rc_norms_##suffix(const T* vectors, int64_t n, int64_t H, rc::RowNorm* norms) {                                  \
     rc::norms_of(vectors, n, H, norms);                                                                                \
   }                                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(256)                                                                    \
+  extern "C" __global__ void __launch_bounds__(256, 4)                                                                 \
       rc_similarity_##suffix(const T* vectors, const rc::RowNorm* norms, int64_t n, int64_t H, const int64_t* offsets, \
                              int64_t documents, int64_t block, int32_t* out) {                                         \
     rc::similarity_of(vectors, norms, n, H, offsets, documents, block, out);                                           \
