@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <unordered_map>
 
 #include "core/check.h"
 #include "core/parallel.h"
+#include "core/spares.h"
 #include "tokens/unicode_tables.h"
 #include "tokens/wordpiece_scan.h"
 #include "tokens/wordpiece_trie.h"
@@ -17,7 +17,6 @@ namespace {
 
 constexpr int kCacheBits = 15;                  // 32,768 pieces, 2 MiB a thread
 constexpr int kLongCacheBits = 13;              // 8,192 pieces of many tokens, 1 MiB a thread
-constexpr size_t kSparesKept = 64;              // caches kept for later calls
 constexpr int64_t kTask = int64_t{1} << 20;     // bytes of one task of a batch
 constexpr int64_t kWaveTasks = 4;               // tasks a thread in one wave
 constexpr int64_t kStretch = int64_t{1} << 16;  // bytes normalised at once for normalised added tokens
@@ -149,21 +148,7 @@ struct WordPiece::Model {
   Matcher raw, normalized;
   bool splittable = true;  // text may be cut after white space without changing a match of an added token
 
-  mutable std::mutex guard;
-  mutable std::vector<std::unique_ptr<Scratch>> spares;
-
-  // A lock that another thread holds (or held when the process forked) costs a fresh cache, never a wait.
-  std::unique_ptr<Scratch> borrow() const {
-    std::unique_lock<std::mutex> lock(guard, std::try_to_lock);
-    if (!lock || spares.empty()) return std::make_unique<Scratch>();
-    auto scratch = std::move(spares.back());
-    spares.pop_back();
-    return scratch;
-  }
-  void give_back(std::unique_ptr<Scratch> scratch) const {
-    std::unique_lock<std::mutex> lock(guard, std::try_to_lock);
-    if (lock && spares.size() < kSparesKept) spares.push_back(std::move(scratch));
-  }
+  mutable Spares<Scratch> spares;
 };
 
 // One call's work: the scan, and everything it does on a miss.
@@ -171,7 +156,7 @@ class WordPiece::Encoder {
  public:
   // `out` is null to count only.
   Encoder(const Model& model, TokenColumns* out)
-      : model_(model), options_(model.options), scratch_(model.borrow()), s_(*scratch_), out_(out) {
+      : model_(model), options_(model.options), scratch_(model.spares.borrow()), s_(*scratch_), out_(out) {
     scan_.cache = s_.cache.data();
     scan_.shift = 64 - kCacheBits;
     scan_.long_cache = s_.long_cache.empty() ? nullptr : s_.long_cache.data();
@@ -184,7 +169,7 @@ class WordPiece::Encoder {
     };
     if (out) grow(0);
   }
-  ~Encoder() { model_.give_back(std::move(scratch_)); }
+  ~Encoder() { model_.spares.give_back(std::move(scratch_)); }
 
   // Encodes text[begin, end) as a document of its own; positions count from `text`. Returns the tokens so far.
   int64_t encode(const char* text, int64_t begin, int64_t end) {
