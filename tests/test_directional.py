@@ -196,6 +196,10 @@ for width in (64, 100, 384):
         for threads in (1, 2):
             cut = cpu.directional_cuts(x, first, last, np.zeros(len(x), np.uint8), offsets, 32, 400, threads=threads)
             digest.update(cut.tobytes())
+        stream = cpu.DirectionalStream(first, last, np.zeros(len(x), np.uint8), 32, 400)
+        for begin in range(0, len(x), 37):
+            stream.add(x[begin : begin + 37])
+        digest.update(stream.result().tobytes())
 print(digest.hexdigest())
 """
 

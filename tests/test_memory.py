@@ -28,6 +28,10 @@ CHUNKERS = {
     "characters": "rc.TokenChunker(512, 64, 'chars')",
     "delimiters": "rc.RecursiveChunker(512, 0, 'bytes', separators=[['.', '\\n', '。']])",
     "markdown": "rc.MarkdownChunker(512)",
+    "windows": "rc.SentenceWindowChunker()",
+    "hierarchy": "rc.HierarchicalChunker()",
+    "semantic": "rc.SemanticChunker()",
+    "semantic, percentile": "rc.SemanticChunker(percentile=90)",
 }
 TEXTS = {
     "ASCII": "The grain of the year was stored in the long barn behind the mill before the first frost, where it kept well.\\n\\n"
@@ -36,6 +40,9 @@ TEXTS = {
     "灯塔的看守人在日志里写下了夜里风和海所做的一切，然后才去睡觉，直到第二天的中午才醒来。\\n",
 }
 MIB = 1 << 20
+# Times the document's UTF-8. A text that is not ASCII is converted as a whole, and 70 bytes a sentence (of 45 tokens here) are
+# needed beside that until the cuts are found.
+LIMITS = {("semantic", "Chinese"): 2.1, ("semantic, percentile", "Chinese"): 2.1}
 
 
 def measured(chunker: str, program: str) -> list[int]:
@@ -49,17 +56,20 @@ def measured(chunker: str, program: str) -> list[int]:
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("strategy", CHUNKERS)
 def test_one_large_document(strategy, text):
-    """Beyond the columns at most one and a half times the document's UTF-8, and what a process needs for any document."""
+    """Beyond the columns at most one and a half times the document's UTF-8, and what a process needs for any document (16 MiB:
+    the work space of two threads)."""
     size, columns, added = measured(
         CHUNKERS[strategy],
         f"""
 text = "{TEXTS[text]}" * ({40 * MIB} // len("{TEXTS[text]}".encode()))
 before = peak()
 chunks = chunker(text)
-print({40 * MIB}, len(chunks) * 48, peak() - before)
+columns = [chunks.index, *chunks._columns.values(), *chunks.extra.values()]
+print({40 * MIB}, sum(getattr(column, "nbytes", 0) for column in columns), peak() - before)
 """,
     )
-    assert added - columns < 1.5 * size + 12 * MIB, f"{(added - columns) / size:.2f} times the document"
+    limit = LIMITS.get((strategy, text), 1.5)
+    assert added - columns < limit * size + 16 * MIB, f"{(added - columns) / size:.2f} times the document"
 
 
 def test_a_stream_of_documents():

@@ -1,3 +1,4 @@
+#include <memory>
 #include <string>
 
 #include "bindings/array_args.h"
@@ -97,11 +98,48 @@ py::array_t<uint8_t> bind_directional_cuts(const py::array& vectors, const py::a
   {
     uint8_t* out = cut.mutable_data();
     py::gil_scoped_release release;
-    directional_cuts(rows.data, rows.half, rows.columns, {offsets.data, f.data, l.data, documents}, p.data, min_tokens,
-                     max_tokens, segment_length, out, workers);
+    directional_cuts(rows.data, rows.half, rows.columns, {offsets.data, f.data, l.data, documents}, p.data,
+                     {min_tokens, max_tokens, segment_length}, out, workers);
   }
   return cut;
 }
+
+// directional_cuts of one document, part by part. Keeps the arrays that it points into.
+class StreamArgument {
+ public:
+  StreamArgument(const py::array& first, const py::array& last, const py::array& prior, int64_t min_tokens,
+                 int64_t max_tokens, double segment_length)
+      : arrays_{first, last, prior} {
+    const auto f = view<int64_t>(first, "first"), l = view<int64_t>(last, "last");
+    const auto p = view<uint8_t>(prior, "prior");
+    check(l.rows == f.rows, "last", "must have as many entries as first");
+    check(p.rows == f.rows, "prior", "must have as many entries as first");
+    n_ = f.rows;
+    const DirectionalRules rules{min_tokens, max_tokens, segment_length};
+    stream_ = std::make_unique<DirectionalStream>(n_, f.data, l.data, p.data, rules);
+  }
+
+  void add(const py::array& vectors) {
+    const FloatRows rows = float_rows(vectors, "vectors");
+    py::gil_scoped_release release;
+    stream_->add(rows.data, rows.half, rows.rows, rows.columns);
+  }
+
+  py::array_t<uint8_t> result() {
+    py::array_t<uint8_t> cut(n_);
+    {
+      uint8_t* out = cut.mutable_data();
+      py::gil_scoped_release release;
+      stream_->cuts(out);
+    }
+    return cut;
+  }
+
+ private:
+  py::array arrays_[3];
+  int64_t n_ = 0;
+  std::unique_ptr<DirectionalStream> stream_;
+};
 
 }  // namespace
 
@@ -116,6 +154,11 @@ void bind_boundaries(py::module_& m) {
   m.def("directional_cuts", &bind_directional_cuts, arg("vectors"), arg("first"), arg("last"), arg("prior"),
         arg("doc_offsets"), arg("min_tokens"), arg("max_tokens"), arg("segment_length") = 0.0,
         arg("threads") = py::none());
+  py::class_<StreamArgument>(m, "DirectionalStream")
+      .def(py::init<const py::array&, const py::array&, const py::array&, int64_t, int64_t, double>(), arg("first"),
+           arg("last"), arg("prior"), arg("min_tokens"), arg("max_tokens"), arg("segment_length") = 0.0)
+      .def("add", &StreamArgument::add, arg("vectors"))
+      .def("result", &StreamArgument::result);
 }
 
 }  // namespace rc

@@ -1,5 +1,5 @@
-// Directional cuts on CUDA: a warp for each document. Scratch memory comes from the caller; low [n] counts from each
-// document's first sentence, row [n + 1] is for all documents together.
+// Directional cuts on CUDA: a warp for each document. Scratch memory comes from the caller; row [n + 1] is for all
+// documents together.
 #include "boundaries/directional.h"
 
 namespace rc {
@@ -8,21 +8,30 @@ namespace rc {
 template <class T>
 __device__ void directional(const T* vectors, int64_t H, const int64_t* first, const int64_t* last,
                             const uint8_t* prior, const int64_t* offsets, int64_t documents, int64_t min_tokens,
-                            const int64_t* low, const int64_t* row, float* z, float* sum, RowNorm* norms,
-                            double* energy, double* weight, int32_t* cost, int64_t* best, int64_t* from, uint8_t* cut) {
+                            const int64_t* row, float* z, float* sum, RowNorm* norms, double* energy, double* weight,
+                            int32_t* cost, int64_t* best, int64_t* from, uint8_t* cut) {
   const int64_t width = (H + kLanes - 1) / kLanes * kLanes;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (blockDim.x / 32);
   for (int64_t d = static_cast<int64_t>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; d < documents; d += warps) {
     const int64_t at = offsets[d], n = offsets[d + 1] - at;
     if (!n) continue;
-    const DirectionalDocument document{nullptr,         false,      n,        H,           first + at,
-                                       last + at,       low + at,   row + at, min_tokens,  z + at * width,
-                                       sum + d * width, norms + at, energy,   weight + at, cost};
-    double kappa;
-    if (directional_energies<Lanes>(vectors + at * H, document, &kappa) >= 0) {
+    const DirectionalDocument document{n,           H,   first + at,     last + at,       row + at,
+                                       min_tokens,  -1,  z + at * width, sum + d * width, norms + at,
+                                       weight + at, cost};
+    const VectorRows<T> rows{vectors + at * H, 0, n};
+    DirectionalState state;
+    directional_begin<Lanes>(document, width);
+    const double* before = energy;
+    for (int64_t j; (j = next_sentence<Lanes>(rows, document, width, &state)) >= 0;) {
+      chunk_products<Lanes>(document, j, width);
+      chunk_energies(document, j, before, energy + row[at + j]);
+      before = energy + row[at + j];
+    }
+    if (state.bad >= 0) {
       if (!Lanes::lane()) cut[at + n - 1] = 1;
       continue;
     }
+    const double kappa = concentration(state.total, n);
     Lanes::meet();
     for (int64_t i = row[at] + Lanes::lane(); i < row[at + n]; i += 32)
       cost[i] = static_cast<int32_t>(-directional_reward(static_cast<int64_t>(energy[i]), kappa));
@@ -41,10 +50,9 @@ __device__ void directional(const T* vectors, int64_t H, const int64_t* first, c
 #define RC_DIRECTIONAL(suffix, T)                                                                                      \
   extern "C" __global__ void __launch_bounds__(128) rc_directional_##suffix(                                           \
       const T* vectors, int64_t H, const int64_t* first, const int64_t* last, const uint8_t* prior,                    \
-      const int64_t* offsets, int64_t documents, int64_t min_tokens, const int64_t* low, const int64_t* row, float* z, \
-      float* sum, rc::RowNorm* norms, double* energy, double* weight, int32_t* cost, int64_t* best, int64_t* from,     \
-      uint8_t* cut) {                                                                                                  \
-    rc::directional(vectors, H, first, last, prior, offsets, documents, min_tokens, low, row, z, sum, norms, energy,   \
+      const int64_t* offsets, int64_t documents, int64_t min_tokens, const int64_t* row, float* z, float* sum,         \
+      rc::RowNorm* norms, double* energy, double* weight, int32_t* cost, int64_t* best, int64_t* from, uint8_t* cut) { \
+    rc::directional(vectors, H, first, last, prior, offsets, documents, min_tokens, row, z, sum, norms, energy,        \
                     weight, cost, best, from, cut);                                                                    \
   }
 

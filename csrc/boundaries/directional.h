@@ -4,6 +4,10 @@
 // Floats end with the scalar products, which become integers (2^20 = 1); rewards are doubles made by single IEEE
 // operations (the logarithm too) and become integers at once. So every backend finds the same cuts.
 #pragma once
+#if !defined(__CUDACC__)
+#include <memory>
+#endif
+
 #include "boundaries/boundaries.h"
 #include "core/lanes.h"
 #include "core/simd.h"
@@ -56,48 +60,64 @@ RC_BODY int64_t directional_reward(int64_t energy, double kappa) {
 
 // One document, and the memory for it.
 struct DirectionalDocument {
-  const void* vectors;  // [n, H] of this document, float or Half
-  bool half;
   int64_t n, H;
   const int64_t *first, *last;
-  const int64_t* low;  // [n] the first sentence of the longest chunk that ends with each sentence
-  const int64_t* row;  // [n + 1] where each sentence's costs begin
+  const int64_t* row;  // [n + 1] where the costs begin of the chunks that end with each sentence
   int64_t min_tokens;
-  float* z;        // [n, H rounded up to 64] scratch
+  int64_t ring;    // -1, or a mask: of z and norms there are ring + 1 rows, sentence i has row i & ring
+  float* z;        // [n or ring + 1, H rounded up to 64] scratch
   float* sum;      // [H rounded up to 64] scratch
-  RowNorm* norms;  // [n] scratch
-  double* energy;  // [row[n]] scratch
+  RowNorm* norms;  // [n or ring + 1] scratch
   double* weight;  // [n] scratch
-  int32_t* cost;   // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low[j]
+  int32_t* cost;   // [row[n]] result: what chunk [i, j] costs, at row[j] + i - low_of(j); until then products
+};
+
+// The first sentence of the longest chunk that ends with sentence j.
+RC_BODY int64_t low_of(const DirectionalDocument& d, int64_t j) { return j + 1 - (d.row[j + 1] - d.row[j]); }
+
+// The least ring that has all that a sentence needs: those whose vectors are in the mean around it, and those before it
+// in the longest chunk.
+constexpr int64_t kRing = 1024;
+
+RC_BODY float* row_of(const DirectionalDocument& d, int64_t i, int64_t width) { return d.z + (i & d.ring) * width; }
+
+// Vectors of the sentences from `begin` on.
+template <class T>
+struct VectorRows {
+  const T* data;
+  int64_t begin, end;
 };
 
 template <class L, class T>
-RC_BODY typename L::V unit_block(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t c) {
-  const T* x = vectors + i * d.H + c;
+RC_BODY typename L::V unit_block(const VectorRows<T>& vectors, const DirectionalDocument& d, int64_t i, int64_t c) {
+  const T* x = vectors.data + (i - vectors.begin) * d.H + c;
   const typename L::V v = c + kLanes <= d.H ? L::load(x) : L::load_tail(x, d.H - c);
-  const typename L::V scaled = d.norms[i].scale == 1.f ? v : L::scale(v, d.norms[i].scale);
-  return L::scale(scaled, d.norms[i].inverse);
+  const RowNorm norm = d.norms[i & d.ring];
+  const typename L::V scaled = norm.scale == 1.f ? v : L::scale(v, norm.scale);
+  return L::scale(scaled, norm.inverse);
 }
 
 template <class L, class T>
-RC_BODY void add_unit(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t width) {
+RC_BODY void add_unit(const VectorRows<T>& vectors, const DirectionalDocument& d, int64_t i, int64_t width) {
   for (int64_t c = 0; c < width; c += kLanes)
     L::store(d.sum + c, L::add(L::load(d.sum + c), unit_block<L>(vectors, d, i, c)));
 }
 
 template <class L, class T>
-RC_BODY void remove_unit(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t width) {
+RC_BODY void remove_unit(const VectorRows<T>& vectors, const DirectionalDocument& d, int64_t i, int64_t width) {
   for (int64_t c = 0; c < width; c += kLanes)
     L::store(d.sum + c, L::sub(L::load(d.sum + c), unit_block<L>(vectors, d, i, c)));
 }
 
 // z = the unit vector minus the mean of those around it.
 template <class L, class T>
-RC_BODY void centre(const T* vectors, const DirectionalDocument& d, int64_t i, int64_t count, int64_t width) {
+RC_BODY void centre(const VectorRows<T>& vectors, const DirectionalDocument& d, int64_t i, int64_t count,
+                    int64_t width) {
   const float share = 1.f / static_cast<float>(count);
+  float* z = row_of(d, i, width);
   for (int64_t c = 0; c < width; c += kLanes) {
     const typename L::V mean = L::scale(L::load(d.sum + c), share);
-    L::store(d.z + i * width + c, L::sub(unit_block<L>(vectors, d, i, c), mean));
+    L::store(z + c, L::sub(unit_block<L>(vectors, d, i, c), mean));
   }
 }
 
@@ -124,7 +144,9 @@ RC_BODY double concentration(int64_t total, int64_t n) {
   return 1.8 * m / (1.0 - m * m);
 }
 
-// Longer sentences count more: the fourth root of their tokens, with mean 1.
+// Longer sentences count more: the fourth root of their tokens, with mean 1, and at most so much that the products of
+// two vectors are int32.
+constexpr double kHeaviest = 32;
 RC_BODY void sentence_weights(const DirectionalDocument& d) {
   int64_t tokens = 0;
   for (int64_t i = 0; i < d.n; i++) tokens += d.last[i] - d.first[i];
@@ -137,68 +159,94 @@ RC_BODY void sentence_weights(const DirectionalDocument& d) {
     sum += d.weight[i];
   }
   const double share = sum / static_cast<double>(d.n);
-  for (int64_t i = 0; i < d.n; i++) d.weight[i] /= share;
+  for (int64_t i = 0; i < d.n; i++) {
+    const double w = d.weight[i] / share;
+    d.weight[i] = w < kHeaviest ? w : kHeaviest;
+  }
 }
 
-// energy of [i, j] = |z_i + ... + z_j|^2 for every chunk that ends with sentence j, a whole number.
+// What has been done of a document.
+struct DirectionalState {
+  int64_t known = 0;    // sentences whose vectors are in the sum, or were
+  int64_t centred = 0;  // sentences; n + 1 where the last of them is weighted too
+  int64_t total = 0;    // the squared distances of neighbours, quantised and added up
+  int64_t bad = -1;     // the first vector that is not finite
+};
+
 template <class L>
-RC_BODY void chunk_energies(const DirectionalDocument& d, int64_t j, int64_t width) {
-  const float* z = d.z + j * width;
-  double* out = d.energy + d.row[j] - d.low[j];
-  // The chunks that end with the sentence before begin at low[j - 1] or later.
-  const double* before = j ? d.energy + d.row[j - 1] - d.low[j - 1] : nullptr;
-  const double own = static_cast<double>(quantise(row_dot<L>(z, z, width)));
-  double products = 0;
-  out[j] = own;
-  for (int64_t i = j - 1; i >= d.low[j]; i--) {
-    products += static_cast<double>(quantise(row_dot<L>(d.z + i * width, z, width)));
-    out[i] = before[i] + (2 * products + own);
-  }
-}
-
-// The energies of all chunks, row by row, so that a row is in the first cache for all that is done with it. Gives the
-// first vector that is not finite, or -1; and the concentration.
-template <class L, class T>
-RC_BODY int64_t directional_energies(const T* vectors, const DirectionalDocument& d, double* kappa) {
-  const int64_t width = (d.H + kLanes - 1) / kLanes * kLanes;
-  const bool local = d.n > kReach + 1;
-  int64_t count = local ? kReach + 1 : d.n, total = 0;
+RC_BODY void directional_begin(const DirectionalDocument& d, int64_t width) {
   for (int64_t c = 0; c < width; c += kLanes) L::store(d.sum + c, L::zero());
-  for (int64_t i = 0; i < count; i++) {
-    if (!row_norm<L>(vectors + i * d.H, d.H, &d.norms[i])) return i;
-    add_unit<L>(vectors, d, i, width);
-  }
   if (!L::lane()) sentence_weights(d);
   L::meet();
-  for (int64_t i = 0; i < d.n; i++) {
-    if (local && i && i + kReach < d.n) {
-      if (!row_norm<L>(vectors + (i + kReach) * d.H, d.H, &d.norms[i + kReach])) return i + kReach;
-      add_unit<L>(vectors, d, i + kReach, width);
-      count++;
+}
+
+// Goes on until another sentence has its vector, centred and weighted, in its row: gives its number; or -1 where there
+// are no more, a vector is not finite, or one that is not among `vectors` is needed. What is needed next begins with
+// first_needed().
+template <class L, class T>
+RC_BODY int64_t next_sentence(const VectorRows<T>& vectors, const DirectionalDocument& d, int64_t width,
+                              DirectionalState* s) {
+  const bool local = d.n > kReach + 1;
+  while (s->centred < d.n) {
+    const int64_t i = s->centred, beyond = local && i + kReach + 1 < d.n ? i + kReach + 1 : d.n;
+    for (; s->known < beyond; s->known++) {
+      if (s->known >= vectors.end) return -1;
+      if (!row_norm<L>(vectors.data + (s->known - vectors.begin) * d.H, d.H, &d.norms[s->known & d.ring])) {
+        s->bad = s->known;
+        return -1;
+      }
+      add_unit<L>(vectors, d, s->known, width);
     }
-    if (local && i > kReach) {
-      remove_unit<L>(vectors, d, i - kReach - 1, width);
-      count--;
-    }
-    centre<L>(vectors, d, i, count, width);
-    float* z = d.z + i * width;
+    const int64_t left = local && i > kReach ? i - kReach : 0;  // sentences that are not around it any more
+    if (left) remove_unit<L>(vectors, d, left - 1, width);
+    centre<L>(vectors, d, i, s->known - left, width);
+    float* z = row_of(d, i, width);
     const float square = row_dot<L>(z, z, width);
     scale_row<L>(z, width, square > kNothing ? 1.f / __builtin_sqrtf(square) : 0.f);
+    s->centred++;
     if (i == 0) continue;
-    total += quantise(squared_distance<L>(z, z - width, width));
-    scale_row<L>(z - width, width, static_cast<float>(d.weight[i - 1]));
-    chunk_energies<L>(d, i - 1, width);
+    float* before = row_of(d, i - 1, width);
+    s->total += quantise(squared_distance<L>(z, before, width));
+    scale_row<L>(before, width, static_cast<float>(d.weight[i - 1]));
+    return i - 1;
   }
-  scale_row<L>(d.z + (d.n - 1) * width, width, static_cast<float>(d.weight[d.n - 1]));
-  chunk_energies<L>(d, d.n - 1, width);
-  *kappa = concentration(total, d.n);
-  return -1;
+  if (s->centred > d.n) return -1;
+  s->centred++;
+  scale_row<L>(row_of(d, d.n - 1, width), width, static_cast<float>(d.weight[d.n - 1]));
+  return d.n - 1;
+}
+
+RC_BODY int64_t first_needed(const DirectionalState& s) { return s.centred > kReach + 1 ? s.centred - kReach - 1 : 0; }
+
+// Where the costs will be: the scalar products of sentence j with those before it in the longest chunk, whole numbers.
+template <class L>
+RC_BODY void chunk_products(const DirectionalDocument& d, int64_t j, int64_t width) {
+  int32_t* product = d.cost + d.row[j];
+  const float* z = row_of(d, j, width);
+  const int64_t low = low_of(d, j);
+  for (int64_t i = j; i >= low; i--)
+    product[i - low] = static_cast<int32_t>(quantise(row_dot<L>(row_of(d, i, width), z, width)));
+}
+
+// Where the products are: energy[i - low_of(j)] = |z_i + ... + z_j|^2 for every chunk that ends with sentence j, whole
+// numbers. `before` are those of the sentence before, which begin with low_of(j - 1).
+RC_BODY void chunk_energies(const DirectionalDocument& d, int64_t j, const double* before, double* energy) {
+  const int32_t* product = d.cost + d.row[j];
+  const int64_t low = low_of(d, j), shift = j ? low - low_of(d, j - 1) : 0;
+  const double own = static_cast<double>(product[j - low]);
+  double products = 0;
+  energy[j - low] = own;
+  for (int64_t k = j - 1 - low; k >= 0; k--) {
+    products += static_cast<double>(product[k]);
+    energy[k] = before[k + shift] + (2 * products + own);
+  }
 }
 
 // What chunks that end with sentence j and are too short cost besides.
 RC_BODY void charge_short(const DirectionalDocument& d, int64_t j) {
-  int32_t* cost = d.cost + d.row[j] - d.low[j];
-  for (int64_t i = j; i >= d.low[j] && d.last[j] - d.first[i] < d.min_tokens; i--)
+  const int64_t low = low_of(d, j);
+  int32_t* cost = d.cost + d.row[j] - low;
+  for (int64_t i = j; i >= low && d.last[j] - d.first[i] < d.min_tokens; i--)
     cost[i] += static_cast<int32_t>(1000 * kOne * (d.min_tokens - (d.last[j] - d.first[i])) / d.min_tokens);
 }
 
@@ -211,9 +259,10 @@ RC_BODY int64_t directional_segment(const DirectionalDocument& d, int64_t penalt
                                     int64_t* from) {
   best[0] = 0;
   for (int64_t j = 0; j < d.n; j++) {
-    const int32_t* c = d.cost + d.row[j] - d.low[j];
-    int64_t least = best[d.low[j]] + c[d.low[j]], arg = d.low[j];
-    for (int64_t i = d.low[j] + 1; i <= j; i++) {
+    const int64_t low = low_of(d, j);
+    const int32_t* c = d.cost + d.row[j] - low;
+    int64_t least = best[low] + c[low], arg = low;
+    for (int64_t i = low + 1; i <= j; i++) {
       const int64_t value = best[i] + c[i];
       arg = value < least ? i : arg;
       least = value < least ? value : least;
@@ -249,8 +298,13 @@ struct Within {
 };
 
 RC_DECLARE_SIMD(
-    // Returns the first vector that is not finite, or -1.
-    int64_t directional_costs(const DirectionalDocument& d);
+    // To be called first.
+    void directional_start(const DirectionalDocument& d);
+    // Goes on with the vectors of the sentences [begin, end), float or Half, of which the first is first_needed().
+    void directional_rows(const void* vectors, bool half, int64_t begin, int64_t end, const DirectionalDocument& d,
+                          DirectionalState* s);
+    // The costs, once all sentences are done.
+    void directional_costs(const DirectionalDocument& d, const DirectionalState& s);
     // After directional_costs: total[k] of the pairs at distance k + 1, k < lags.
     void lag_products(const DirectionalDocument& d, int64_t lags, int64_t* total);
     // After directional_costs: adds the pairs of the chunk [begin, end).
@@ -259,10 +313,32 @@ RC_DECLARE_SIMD(
 constexpr double kAutomaticLength = -1;
 
 // segment_length: sentences of a chunk, on average, as nearly as the limits allow; 0: found with the penalty that
-// adapts; kAutomaticLength: the same, but longer where the similarities reach further. Throws if a vector is not
-// finite.
+// adapts; kAutomaticLength: the same, but longer where the similarities reach further.
+struct DirectionalRules {
+  int64_t min_tokens, max_tokens;
+  double segment_length;
+};
+
+// Throws if a vector is not finite.
 void directional_cuts(const void* vectors, bool half, int64_t H, const SentenceSizes& s, const uint8_t* prior,
-                      int64_t min_tokens, int64_t max_tokens, double segment_length, uint8_t* cut, int threads);
+                      const DirectionalRules& rules, uint8_t* cut, int threads);
+
+// The same of one document whose vectors come part by part and are not kept (but with kAutomaticLength).
+class DirectionalStream {
+ public:
+  // Keeps the pointers: [n] as in SentenceSizes and above.
+  DirectionalStream(int64_t n, const int64_t* first, const int64_t* last, const uint8_t* prior,
+                    const DirectionalRules& rules);
+  ~DirectionalStream();
+  // The next rows, of the same type and width each time. Throws if one is not finite, or there are more than n.
+  void add(const void* vectors, bool half, int64_t rows, int64_t H);
+  // Throws if there were fewer than n rows. To be called once.
+  void cuts(uint8_t* cut);
+
+ private:
+  struct Work;
+  std::unique_ptr<Work> work_;
+};
 
 #endif
 }  // namespace rc

@@ -57,33 +57,31 @@ void rewards(const double* energy, int64_t n, double kappa, int32_t* cost) {
   }
 }
 
+int64_t width_of(const DirectionalDocument& d) { return (d.H + kLanes - 1) / kLanes * kLanes; }
+
 template <class T>
-int64_t costs_of(const T* vectors, const DirectionalDocument& d) {
-  double kappa;
-  const int64_t wrong = directional_energies<Lanes>(vectors, d, &kappa);
-  if (wrong >= 0) return wrong;
-  rewards(d.energy, d.row[d.n], kappa, d.cost);
-  for (int64_t j = 0; j < d.n; j++) charge_short(d, j);
-  return -1;
+void rows_of(const VectorRows<T>& vectors, const DirectionalDocument& d, DirectionalState* s) {
+  const int64_t width = width_of(d);
+  for (int64_t j; (j = next_sentence<Lanes>(vectors, d, width, s)) >= 0;) chunk_products<Lanes>(d, j, width);
 }
 
 // The cosine of two centred sentences, of which z has the weighted ones.
 int64_t cosine(const DirectionalDocument& d, int64_t i, int64_t j, int64_t width) {
-  const double weighted = row_dot<Lanes>(d.z + i * width, d.z + j * width, width);
+  const double weighted = row_dot<Lanes>(row_of(d, i, width), row_of(d, j, width), width);
   return quantise(weighted / (d.weight[i] * d.weight[j]));
 }
 
 }  // namespace
 
 void lag_products(const DirectionalDocument& d, int64_t lags, int64_t* total) {
-  const int64_t width = (d.H + kLanes - 1) / kLanes * kLanes;
+  const int64_t width = width_of(d);
   for (int64_t k = 0; k < lags; k++) total[k] = 0;
   for (int64_t j = 1; j < d.n; j++)
     for (int64_t k = 0; k < lags && k < j; k++) total[k] += cosine(d, j - k - 1, j, width);
 }
 
 void within_products(const DirectionalDocument& d, int64_t begin, int64_t end, Within* sums) {
-  const int64_t width = (d.H + kLanes - 1) / kLanes * kLanes;
+  const int64_t width = width_of(d);
   for (int64_t i = begin; i < end; i++) {
     for (int64_t j = i + 1; j < end; j++) {
       if (j - i == 2) continue;
@@ -94,9 +92,36 @@ void within_products(const DirectionalDocument& d, int64_t begin, int64_t end, W
   }
 }
 
-int64_t directional_costs(const DirectionalDocument& d) {
-  if (d.half) return costs_of(static_cast<const Half*>(d.vectors), d);
-  return costs_of(static_cast<const float*>(d.vectors), d);
+void directional_start(const DirectionalDocument& d) { directional_begin<Lanes>(d, width_of(d)); }
+
+void directional_rows(const void* vectors, bool half, int64_t begin, int64_t end, const DirectionalDocument& d,
+                      DirectionalState* s) {
+  if (half)
+    rows_of(VectorRows<Half>{static_cast<const Half*>(vectors), begin, end}, d, s);
+  else
+    rows_of(VectorRows<float>{static_cast<const float*>(vectors), begin, end}, d, s);
+}
+
+void directional_costs(const DirectionalDocument& d, const DirectionalState& s) {
+  const double kappa = concentration(s.total, d.n);
+  // The energies of some sentences at a time, and in front of them those of the sentence before.
+  constexpr int64_t kSome = 2048;
+  double energy[kLongest + kSome];
+  double* const some = energy + kLongest;
+  const double* before = some;
+  for (int64_t j = 0; j < d.n;) {
+    const int64_t begin = d.row[j];
+    for (; j < d.n && d.row[j + 1] - begin <= kSome; j++) {
+      double* out = some + (d.row[j] - begin);
+      chunk_energies(d, j, before, out);
+      before = out;
+    }
+    rewards(some, d.row[j] - begin, kappa, d.cost + begin);
+    const int64_t last = d.row[j] - d.row[j - 1];
+    __builtin_memmove(some - last, before, static_cast<size_t>(last) * sizeof(double));
+    before = some - last;
+  }
+  for (int64_t j = 0; j < d.n; j++) charge_short(d, j);
 }
 
 }  // namespace RC_SIMD

@@ -212,6 +212,19 @@ def directional_cuts(
     threads: int | None = None,
 ) -> NDArray[np.uint8]: ...
 
+class DirectionalStream:
+    def __init__(
+        self,
+        first: NDArray[np.int64],
+        last: NDArray[np.int64],
+        prior: NDArray[np.uint8],
+        min_tokens: int,
+        max_tokens: int,
+        segment_length: float = 0.0,
+    ) -> None: ...
+    def add(self, vectors: NDArray[np.float32] | NDArray[np.float16]) -> None: ...
+    def result(self) -> NDArray[np.uint8]: ...
+
 # structure
 def html_text(
     html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()

@@ -80,6 +80,11 @@ class SpanTexts(_Column):
         self._texts = texts.part(0, len(texts))  # without what a stage has converted
         self._spans = document, start, end, byte_start, byte_end
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the spans."""
+        return sum(column.nbytes for column in self._spans)
+
     def __len__(self) -> int:
         return len(self._spans[0])
 

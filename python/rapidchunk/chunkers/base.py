@@ -244,7 +244,8 @@ class _Batch:
 
     def parts(self) -> Iterator[tuple[int, int]]:
         """Runs of documents of about BATCH_BYTES."""
-        return runs(map(len, self.source) if isinstance(self.source, list) else self.source.sizes().tolist())
+        sizes = map(len, self.source) if isinstance(self.source, list) else self.source.sizes().tolist()
+        return runs(sizes, BATCH_BYTES)
 
     def texts(self, begin: int, end: int) -> _core.Texts:
         if isinstance(self.source, _core.Texts):
@@ -252,12 +253,12 @@ class _Batch:
         return _core.Texts(self.source if end - begin == len(self.source) else self.source[begin:end])
 
 
-def runs(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Runs [begin, end) of texts of these sizes, of about BATCH_BYTES each."""
+def runs(sizes: Iterable[int], about: int) -> Iterator[tuple[int, int]]:
+    """Runs [begin, end) of texts of these sizes, of about so much each."""
     ends = list(itertools.accumulate(sizes))
     begin = 0
     while begin < len(ends):
-        least = (ends[begin - 1] if begin else 0) + BATCH_BYTES
+        least = (ends[begin - 1] if begin else 0) + about
         end = min(bisect.bisect_left(ends, least) + 1, len(ends))
         yield begin, end
         begin = end

@@ -18,6 +18,9 @@ from rapidchunk.vectors import joined
 
 __all__ = ["HierarchicalChunker", "SentenceWindowChunker"]
 
+RUN = 1 << 20
+"""Characters of chunks whose children are made at a time: enough for several threads, little beside a large document."""
+
 
 class HierarchicalChunker(Chunker):
     """Chunks of several sizes: each level cuts the chunks of the one before it.
@@ -99,6 +102,8 @@ class HierarchicalChunker(Chunker):
 
     def _deepen(self, first: Chunks) -> Chunks:
         """Chunks of the first level, with those of the others."""
+        if isinstance(first._source, _core.Texts):  # without what the first level has converted
+            first._source = first._source.part(0, len(first._source))
         texts = first._source
         found = [first]
         parents = [np.full(len(found[0]), -1)]
@@ -138,7 +143,7 @@ class HierarchicalChunker(Chunker):
         large document at once would be as much as the document."""
         parts: list[Chunks] = []
         parents: list[np.ndarray] = []
-        for begin, end in list(runs(above.characters.tolist())) or [(0, 0)]:
+        for begin, end in list(runs(above.characters.tolist(), RUN)) or [(0, 0)]:
             outer = above[begin:end]
             inner = chunker._chunk(_core.Texts(outer.texts()))
             of = inner.document

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, choice, threads, whole_number
+from rapidchunk.chunkers.base import BATCH_BYTES, Chunker, choice, threads, whole_number
 from rapidchunk.chunkers.sentence import sentence_level
+from rapidchunk.chunkers.vector_strips import STRIP, SimilarityStream, reduce_vectors
 from rapidchunk.chunks import Chunks
 from rapidchunk.kernels import run, to_host
 from rapidchunk.sentences import Splitter, byte_spans, code_points, sentence_rules
@@ -31,15 +33,26 @@ class Explanation(NamedTuple):
     cuts: np.ndarray  #: int64 [chunks - 1], i for a cut between sentences i and i + 1
 
 
-class _Found(NamedTuple):
-    """The sentences of a batch (long ones in pieces) and what is known of them."""
+class _Sentences(NamedTuple):
+    """The sentences of a batch, long ones in pieces."""
 
+    texts: _core.Texts
     measure: Any  # the tokens of the texts
     spans: np.ndarray  # int64 [n, 2], bytes
     offsets: np.ndarray  # int64 [documents + 1]
-    vectors: np.ndarray  # float32 [n, dim]
     first: np.ndarray  # int64 [n], rank of the first token
     last: np.ndarray  # int64 [n], rank of the token after the last
+
+    def documents(self, begin: int, end: int) -> np.ndarray:
+        """int64 [end - begin], the documents of some sentences."""
+        return np.asarray(np.searchsorted(self.offsets, np.arange(begin, end), side="right") - 1)
+
+
+class _Found(NamedTuple):
+    """What is known of the sentences of a batch."""
+
+    sentences: _Sentences
+    vectors: np.ndarray | None  # float32 [n, dim], where they are kept
     cuts: np.ndarray  # uint8 [n], 1 where a chunk ends
     split: int  # sentences that were cut up
 
@@ -141,31 +154,33 @@ class SemanticChunker(Chunker):
         self._measure_options = {"ids": True} if same else {}
 
     def _chunk(self, texts: _core.Texts) -> Chunks:
-        return self._chunks(texts, self._find(texts))
+        return self._chunks(self._find(texts, self.vectors == "mean" or self.sentence_vectors))
 
-    def _chunks(self, texts: _core.Texts, found: _Found) -> Chunks:
-        document = np.repeat(np.arange(len(texts)), np.diff(found.offsets))
+    def _chunks(self, found: _Found) -> Chunks:
+        sentences = found.sentences
+        texts, spans, offsets = sentences.texts, sentences.spans, sentences.offsets
+        document = sentences.documents(0, len(spans))
         ends = np.flatnonzero(found.cuts)
         starts = np.append(0, ends[:-1] + 1) if len(ends) else ends
-        starts = self._with_overlap(starts, ends, found.first, found.last, document)
-        spans = np.stack([found.spans[starts, 0], found.spans[ends, 1]], axis=1) if len(ends) else found.spans[:0]
+        starts = self._with_overlap(starts, ends, sentences.first, sentences.last, document)
+        joined = np.stack([spans[starts, 0], spans[ends, 1]], axis=1) if len(ends) else spans[:0]
         # Where the tokenizer counts a chunk alone higher than inside its document, the chunk may have to be cut once more.
         bounds = np.searchsorted(document[ends], np.arange(len(texts) + 1))
-        chunks = self._cut(texts, spans, bounds, [sentence_level(found.spans, found.offsets)], found.measure)
+        chunks = self._cut(texts, joined, bounds, [sentence_level(spans, offsets)], sentences.measure)
         chunks.report = {"split_sentences": found.split} if found.split else {}
         if self.vectors in ("reencode", "late"):
             chunks = chunks.encode(self.encoder, vectors=self.vectors)
-        if self.vectors != "mean" and not self.sentence_vectors:
+        if found.vectors is None or (self.vectors != "mean" and not self.sentence_vectors):
             return chunks
         # The sentences that overlap each chunk: positions of all documents on one rising scale.
-        step = int(found.spans.max(initial=0)) + 1
+        step = int(spans.max(initial=0)) + 1
         own, base = document * step, chunks.document * step
-        low = np.searchsorted(found.spans[:, 1] + own, chunks.byte_start + base, side="right")
-        high = np.searchsorted(found.spans[:, 0] + own, chunks.byte_end + base)
-        sentences = SentenceVectors(to_host(found.vectors), low, high)
+        low = np.searchsorted(spans[:, 1] + own, chunks.byte_start + base, side="right")
+        high = np.searchsorted(spans[:, 0] + own, chunks.byte_end + base)
+        vectors = SentenceVectors(to_host(found.vectors), low, high)
         return chunks.replace(
-            vectors=mean(sentences, found.last - found.first) if self.vectors == "mean" else None,
-            sentence_vectors=sentences if self.sentence_vectors else None,
+            vectors=mean(vectors, sentences.last - sentences.first) if self.vectors == "mean" else None,
+            sentence_vectors=vectors if self.sentence_vectors else None,
         )
 
     def explain(self, text: str) -> Explanation:
@@ -173,76 +188,88 @@ class SemanticChunker(Chunker):
 
         Encodes the sentences anew.
         """
-        texts = _core.Texts([text])
-        return self._explain(texts, self._find(texts))
+        return self._explain(self._find(_core.Texts([text]), keep_vectors=True))
 
     def chunk_and_explain(self, text: str) -> tuple[Chunks, Explanation]:
         """The chunks of a document and what `explain` says of them; its sentences are encoded once."""
-        texts = _core.Texts([text])
-        found = self._find(texts)
-        chunks = self._chunks(texts, found)
+        found = self._find(_core.Texts([text]), keep_vectors=True)
+        chunks = self._chunks(found)
         chunks.settings = self._settings()
-        return chunks, self._explain(texts, found)
+        return chunks, self._explain(found)
 
-    def _explain(self, texts: _core.Texts, found: _Found) -> Explanation:
-        similarities = (
-            to_host(run("adjacent_similarity", found.vectors, found.offsets, self.block))[:-1] / SIMILARITY_ONE
-        )
-        cuts = np.flatnonzero(found.cuts)[:-1]
-        return Explanation(code_points(texts, found.spans, found.offsets), similarities, cuts)
+    def _explain(self, found: _Found) -> Explanation:
+        texts, _, spans, offsets, *_ = found.sentences
+        similarities = to_host(run("adjacent_similarity", found.vectors, offsets, self.block))[:-1] / SIMILARITY_ONE
+        return Explanation(code_points(texts, spans, offsets), similarities, np.flatnonzero(found.cuts)[:-1])
 
-    def _find(self, texts: _core.Texts) -> _Found:
-        """Sentences that fit max_tokens (longer ones in pieces), their vectors, and the cuts between them."""
+    def _find(self, texts: _core.Texts, keep_vectors: bool) -> _Found:
+        """Sentences that fit max_tokens (longer ones in pieces), the cuts between them, and perhaps their vectors."""
         whole, whole_offsets = byte_spans(texts, self.splitter, self.language, self.newline_is_boundary)
-        measure = self.tokenizer.measure(texts, threads(), **self._measure_options)
+        # Four bytes a token are much beside a large text; without its ids the encoder tokenises strip by strip.
+        options = self._measure_options if texts.bytes <= 2 * BATCH_BYTES else {}
+        measure = self.tokenizer.measure(texts, threads(), **options)
         room = self.max_tokens - self.tokenizer.special_tokens
         spans, offsets, _ = _core.split_spans(
             texts, measure, whole, whole_offsets, ["words"], max_tokens=room, threads=threads()
         )
-        report: dict[str, Any] = {}
-        vectors = self._encode(texts, spans, offsets, measure, report)
-        first, last = _core.span_ranks(texts, measure, spans, offsets, threads())
-        cuts = self._cuts(texts, spans, vectors, first, last, offsets)
-        split = len(report.get("split", ())) + len(spans) - len(whole)
-        return _Found(measure, spans, offsets, vectors, first, last, cuts, split)
+        split = len(spans) - len(whole)
+        del whole
+        sentences = _Sentences(
+            texts, measure, spans, offsets, *_core.span_ranks(texts, measure, spans, offsets, threads())
+        )
 
-    def _encode(
-        self,
-        texts: _core.Texts,
-        spans: np.ndarray,
-        offsets: np.ndarray,
-        measure: Any,
-        report: dict[str, Any],
-    ) -> np.ndarray:
-        document = np.repeat(np.arange(len(texts)), np.diff(offsets))
-        if hasattr(self.encoder, "encode_spans"):  # without strings in between
-            vectors: np.ndarray = self.encoder.encode_spans(texts, document, spans, measure)
+        def encode(begin: int, end: int) -> Any:
+            nonlocal split
+            report: dict[str, Any] = {}
+            vectors = self._encode(sentences, begin, end, report)
+            split += len(report.get("split", ()))
             return vectors
-        columns = [*code_points(texts, spans, offsets).T, *spans.T]
-        sentences = texts.slices(document, *map(np.ascontiguousarray, columns))
-        if not sentences:
+
+        kept, most = None, STRIP
+        if keep_vectors or hasattr(self.encoder, "encode_on_device"):
+            kept, most = encode(0, len(spans)), len(spans)
+        cuts = self._cuts(sentences, encode if kept is None else lambda begin, end: kept[begin:end], most)
+        return _Found(sentences, kept, cuts, split)
+
+    def _encode(self, sentences: _Sentences, begin: int, end: int, report: dict[str, Any]) -> Any:
+        document, spans = sentences.documents(begin, end), np.ascontiguousarray(sentences.spans[begin:end])
+        if hasattr(self.encoder, "encode_spans"):  # without strings in between
+            return self.encoder.encode_spans(sentences.texts, document, spans, sentences.measure)
+        if not len(spans):
             return np.empty((0, 1), np.float32)
+        columns = [np.ascontiguousarray(column) for column in spans.T]
+        points = [_core.code_point_offsets(sentences.texts, document, column) for column in columns]
         # Where the encoder runs on a device, the vectors stay there for the kernels.
         encode = getattr(self.encoder, "encode_on_device", self.encoder.encode)
-        return encode(sentences, report=report)
+        return encode(sentences.texts.slices(document, *points, *columns), report=report)
 
-    def _cuts(
-        self,
-        texts: _core.Texts,
-        spans: np.ndarray,
-        vectors: np.ndarray,
-        first: np.ndarray,
-        last: np.ndarray,
-        offsets: np.ndarray,
-    ) -> np.ndarray:
+    def _cuts(self, sentences: _Sentences, encode: Callable[[int, int], Any], most: int) -> np.ndarray:
+        """uint8 [n], 1 where a chunk ends; `encode` gives the vectors of a range of sentences, asked for `most` at a time."""
+        texts, _, spans, offsets, first, last = sentences
         special = self.tokenizer.special_tokens
         low, high = max(self.min_tokens - special, 0), self.max_tokens - special
         if self.rule is None:
             prior = _core.breaks_before(texts, spans, offsets)
-            length = -1.0 if self.segment_length == "auto" else self.segment_length
-            given = [] if length is None else [length]
-            return to_host(run("directional_cuts", vectors, first, last, prior, offsets, low, high, *given))
-        similarity = run("adjacent_similarity", vectors, offsets, self.block)
+            length = -1.0 if self.segment_length == "auto" else float(self.segment_length or 0)
+            rules = (low, high, length)
+            return to_host(
+                reduce_vectors(
+                    offsets,
+                    encode,
+                    lambda vectors, own, at: run(
+                        "directional_cuts", vectors, first[at], last[at], prior[at], own, *rules
+                    ),
+                    lambda at: _core.DirectionalStream(first[at], last[at], prior[at], *rules),
+                    most,
+                )
+            )
+        similarity = reduce_vectors(
+            offsets,
+            encode,
+            lambda vectors, own, _: run("adjacent_similarity", vectors, own, self.block),
+            lambda at: SimilarityStream(at.stop - at.start, self.block),
+            most,
+        )
         candidates = run("boundary_candidates", similarity, offsets, *self.rule)
         if self.method == "greedy":
             cuts = run("greedy_cuts", similarity, candidates, first, last, offsets, low, high)

@@ -1,6 +1,7 @@
 """The native kernels. Their contracts are the docstrings of the functions of the same names in kernels.reference."""
 
 from rapidchunk._core import (
+    DirectionalStream,
     WordPiece,
     adjacent_similarity,
     boundary_candidates,
@@ -24,6 +25,7 @@ from rapidchunk._core import (
 )
 
 __all__ = [
+    "DirectionalStream",
     "WordPiece",
     "adjacent_similarity",
     "boundary_candidates",

@@ -208,9 +208,19 @@ def directional_cuts(
     )  # fmt: skip
     out = cupy.zeros(count, np.uint8)
     sizes = [_array(array, np.int64, "low") for array in (first, last)]
-    tables = [_array(array, np.int64, "low") for array in (low - begin, row)]
     places = _array(offsets, np.int64, "doc_offsets")
-    arguments = (vectors, width, *sizes, prior, places, documents, int(min_tokens), *tables, *memory, out)
+    arguments = (
+        vectors,
+        width,
+        *sizes,
+        prior,
+        places,
+        documents,
+        int(min_tokens),
+        _array(row, np.int64, "row"),
+        *memory,
+        out,
+    )
     _launch(f"rc_directional_{suffix}", documents, 4, 128, arguments)
     return out
 

@@ -1,7 +1,7 @@
 """The kernels in plain Python and NumPy: what the native ones must equal, and where their contracts are written."""
 
 from rapidchunk.kernels.reference.boundaries import boundary_candidates, greedy_cuts, optimal_cuts
-from rapidchunk.kernels.reference.directional import directional_cuts
+from rapidchunk.kernels.reference.directional import DirectionalStream, directional_cuts
 from rapidchunk.kernels.reference.html import html_text
 from rapidchunk.kernels.reference.markdown import markdown_blocks
 from rapidchunk.kernels.reference.markdown_chunks import markdown_chunks
@@ -14,6 +14,7 @@ from rapidchunk.kernels.reference.windows import gather_windows, pack_windows, t
 from rapidchunk.kernels.reference.wordpiece import WordPiece
 
 __all__ = [
+    "DirectionalStream",
     "WordPiece",
     "adjacent_similarity",
     "boundary_candidates",

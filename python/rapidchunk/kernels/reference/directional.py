@@ -5,7 +5,7 @@ The objective is an integrated von Mises-Fisher likelihood in form; its constant
     x_i unit sentence vector; t_i tokens; p_i what stands before sentence i
     mu_i = mean of x (n <= 257), else running mean over +-256 sentences;   y_i = unit(x_i - mu_i)
     s2 = clamp(mean |y_{i+1} - y_i|^2 / 2, .3, .95);  m = sqrt(1 - s2);  kappa = .9 * 2m / (1 - m^2)
-    w_i = max((max(t_i, 1) / mean t)^.25, .05), rescaled to mean 1;   z = w * y
+    w_i = max((max(t_i, 1) / mean t)^.25, .05), rescaled to mean 1, at most 32;   z = w * y
     E[i, j] = |z_i + ... + z_j|^2
     R = (q - log(1 + q) - 1 + log 2) / kappa,  q = sqrt(1 + kappa^2 E)
     L = 7; four times:
@@ -42,6 +42,7 @@ AUTOMATIC_FROM = 80
 SURELY_LONG = 22.0
 FLAT = 0.65
 ALL_CUTS = 2**30
+HEAVIEST = 32.0
 LOG2 = 0.6931471805599453
 
 
@@ -105,7 +106,8 @@ def _weights(tokens: Int64) -> Float64:
     n = len(tokens)
     mean = float(max(int(tokens.sum()), 1)) / n
     weight = np.maximum(np.sqrt(np.sqrt(np.maximum(tokens, 1) / mean)), 0.05)
-    return np.asarray(weight / (float(np.cumsum(weight)[-1]) / n))  # cumsum adds one by one
+    weight = weight / (float(np.cumsum(weight)[-1]) / n)  # cumsum adds one by one
+    return np.asarray(np.minimum(weight, HEAVIEST))
 
 
 def directional_cuts(
@@ -162,6 +164,35 @@ def directional_cuts(
             document = (vectors[inside], first[inside], last[inside], prior[inside])
             cut[inside] = _document(*document, min_tokens, max_tokens, segment_length)
     return cut
+
+
+class DirectionalStream:
+    """`directional_cuts` of one document whose vectors come part by part; the native one does not keep them, unless
+    `segment_length` is -1. Arguments and errors are those of `directional_cuts`, `vectors` left out; ValueError too where
+    there are other vectors than one for each sentence, or not all of one type and width."""
+
+    def __init__(
+        self, first: Int64, last: Int64, prior: UInt8, min_tokens: int, max_tokens: int, segment_length: float = 0.0
+    ) -> None:
+        self._sentences = first, last, prior, np.array([0, len(first)])
+        self._rules = min_tokens, max_tokens, segment_length
+        self._parts: list[NDArray[np.floating]] = []
+        directional_cuts(np.zeros((len(first), 1), np.float32), *self._sentences, *self._rules)  # checks them
+
+    def add(self, vectors: NDArray[np.floating]) -> None:
+        """The vectors of the next sentences: float32 or float16 [m, H]."""
+        known = sum(map(len, self._parts))
+        check(known + len(vectors) <= len(self._sentences[0]), "vectors", "must not be more than the sentences")
+        bad = np.flatnonzero(~lanes.finite_rows(vectors))
+        check(not len(bad), "vectors", f"must be finite; row {known + bad[0] if len(bad) else ''} is not")
+        self._parts.append(vectors)
+
+    def result(self) -> UInt8:
+        """uint8 [n], as `directional_cuts`."""
+        n = len(self._sentences[0])
+        check(sum(map(len, self._parts)) == n, "vectors", "must be as many as the sentences")
+        vectors = np.concatenate(self._parts) if self._parts else np.zeros((0, 1), np.float32)
+        return directional_cuts(vectors, *self._sentences, *self._rules)
 
 
 def _document(
