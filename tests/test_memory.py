@@ -42,8 +42,8 @@ TEXTS = {
 MIB = 1 << 20
 # Times the document's UTF-8, where it is not 1.5. A text that is not ASCII is converted as a whole, and 70 bytes a sentence
 # (of 45 tokens here) are needed beside that until the cuts are found. Of small texts of two threads, the allocator keeps
-# more than was ever in use (60 to 105 MiB for the hierarchy, from run to run).
-LIMITS = {("semantic", "Chinese"): 2.4, ("semantic, percentile", "Chinese"): 2.4, ("hierarchy", "Chinese"): 2.6}
+# more than was ever in use (60 to 130 MiB for the hierarchy, from run to run).
+LIMITS = {("semantic", "Chinese"): 2.4, ("semantic, percentile", "Chinese"): 2.4, ("hierarchy", "Chinese"): 4}
 
 
 def measured(chunker: str, program: str) -> list[int]:

@@ -117,7 +117,12 @@ def test_similarities_part_by_part(seed, n, most, block):
     np.testing.assert_array_equal(stream.result(), wanted)
 
 
-def test_no_more_vectors_are_asked_for_than_wanted():
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr("rapidchunk.chunkers.vector_strips.PART", 4)
+
+
+def test_no_more_vectors_are_asked_for_than_wanted(small_parts):
     asked = []
 
     def encode(begin, end):
@@ -166,7 +171,7 @@ class Lengths:
      {"segment_length": 4}, {"vectors": "mean"}, {"overlap": 10}],
     ids=str,
 )  # fmt: skip
-def test_chunks_of_strips_are_those_of_all_sentences_at_once(options, monkeypatch):
+def test_chunks_of_strips_are_those_of_all_sentences_at_once(options, small_parts, monkeypatch):
     texts = [TEXT, "", "One. Two. Three.", TEXT[:700], "  ", TEXT[100:5000]]
     chunker = rc.SemanticChunker(max_tokens=60, **options)
     columns = ("document", "start", "end", "tokens")
@@ -179,11 +184,11 @@ def test_chunks_of_strips_are_those_of_all_sentences_at_once(options, monkeypatc
         np.testing.assert_array_equal(found.vectors, wanted.vectors)
 
 
-def test_an_encoder_is_called_strip_by_strip(monkeypatch):
+def test_an_encoder_is_called_strip_by_strip(small_parts, monkeypatch):
     monkeypatch.setattr("rapidchunk.chunkers.semantic.STRIP", 100)
     encoder = Lengths()
     chunks = rc.SemanticChunker(encoder, max_tokens=60)([TEXT, "One. Two."])
-    assert max(encoder.calls) <= 100 and sum(encoder.calls) == len(rc.sentence_spans(TEXT)) + 2
+    assert max(encoder.calls) <= 4 and sum(encoder.calls) == len(rc.sentence_spans(TEXT)) + 2
     assert chunks.report == {"split_sentences": len(encoder.calls)}
 
 

@@ -213,7 +213,8 @@ struct DirectionalStream::Work {
   DirectionalRules rules;
   Directional document;
   bool half;
-  std::vector<char> rows;  // the vectors of the sentences [begin, end)
+  std::unique_ptr<char[]> rows;  // room for the vectors of the sentences [begin, end), which serves the next ones
+  int64_t room = 0;
   int64_t begin = 0, end = 0;
 };
 
@@ -238,12 +239,19 @@ void DirectionalStream::add(const void* vectors, bool half, int64_t rows, int64_
   }
   check(H == w.document.d.H && half == w.half, "vectors", "must have the same type and width each time");
   const int64_t needed = first_needed(w.document.state), kept = w.end - needed;
-  if (kept) std::memmove(w.rows.data(), w.rows.data() + (needed - w.begin) * row_bytes, kept * row_bytes);
-  w.rows.resize(static_cast<size_t>((kept + rows) * row_bytes));
-  std::memcpy(w.rows.data() + kept * row_bytes, vectors, rows * row_bytes);
+  const char* left = w.rows.get() + (needed - w.begin) * row_bytes;
+  if ((kept + rows) * row_bytes > w.room) {
+    w.room = (kept + rows) * row_bytes;
+    std::unique_ptr<char[]> larger(new char[w.room]);
+    if (kept) std::memcpy(larger.get(), left, kept * row_bytes);
+    w.rows = std::move(larger);
+  } else if (kept) {
+    std::memmove(w.rows.get(), left, kept * row_bytes);
+  }
+  std::memcpy(w.rows.get() + kept * row_bytes, vectors, rows * row_bytes);
   w.begin = needed;
   w.end += rows;
-  w.document.add(w.rows.data(), half, w.begin, w.end);
+  w.document.add(w.rows.get(), half, w.begin, w.end);
   check_finite(w.document.state.bad);
 }
 

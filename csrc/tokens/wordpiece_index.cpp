@@ -53,42 +53,38 @@ std::vector<TokenIndex> wordpiece_indexes(const std::vector<std::string_view>& t
                                           bool keep_ids, int threads) {
   const Additivity additivity = wordpiece.matches_added() ? Additivity::never : Additivity::words;
   std::vector<Piece> pieces;
+  // Made here, not by the threads that fill them: what many threads allocate and one frees, the allocator may keep.
+  std::vector<TokenIndex> indexes;
+  indexes.reserve(texts.size());
   for (size_t d = 0; d < texts.size(); d++) {
+    indexes.emplace_back(static_cast<int64_t>(texts[d].size()), additivity);
     const auto number = static_cast<int64_t>(d);
     if (wordpiece.splittable())
       cut_document(texts[d], number, pieces);
     else
       pieces.push_back({number, 0, static_cast<int64_t>(texts[d].size())});
   }
-  std::vector<TokenIndex> indexes(texts.size());
   std::mutex joining;
   std::vector<std::vector<int32_t>> ids(pieces.size());  // of pieces of long documents
-  const auto is_whole = [&](const Piece& piece) {
-    return piece.begin == 0 && piece.end == static_cast<int64_t>(texts[piece.document].size());
-  };
-  for (const Piece& piece : pieces)
-    if (piece.begin == 0 && !is_whole(piece))
-      indexes[piece.document] = TokenIndex(static_cast<int64_t>(texts[piece.document].size()), additivity);
   const auto n = static_cast<int64_t>(pieces.size());
   parallel_for(n, threads, 8, [&](int64_t p) {
     const Piece& piece = pieces[p];
     thread_local TokenColumns columns;  // its memory serves the next piece of this thread
     columns.size = 0;
     wordpiece.encode(texts[piece.document].data() + piece.begin, piece.end - piece.begin, columns);
+    if (keep_ids) ids[p].assign(columns.ids.data(), columns.ids.data() + columns.size);
+    TokenIndex& index = indexes[piece.document];
+    if (piece.begin == 0 && piece.end == index.bytes()) {
+      index.add_tokens(columns.starts.data(), columns.continues.data(), columns.size, 0);
+      if (keep_ids) index.set_ids(std::move(ids[p]));
+      return;
+    }
     // The part's bits start at the word that holds the piece's first byte, so that joining is a matter of words.
     const int64_t shift = piece.begin & 63;
     TokenIndex part(piece.end - piece.begin + shift, additivity);
     part.add_tokens(columns.starts.data(), columns.continues.data(), columns.size, shift);
-    if (keep_ids) {
-      ids[p].assign(columns.ids.data(), columns.ids.data() + columns.size);
-      if (is_whole(piece)) part.set_ids(std::move(ids[p]));
-    }
-    if (is_whole(piece)) {
-      indexes[piece.document] = std::move(part);
-    } else {
-      const std::lock_guard<std::mutex> lock(joining);
-      indexes[piece.document].join(part, piece.begin - shift);
-    }
+    const std::lock_guard<std::mutex> lock(joining);
+    index.join(part, piece.begin - shift);
   });
   if (keep_ids) join_ids(pieces, ids, indexes);
   return indexes;

@@ -11,8 +11,10 @@ from rapidchunk.kernels import run
 
 __all__ = ["STRIP", "SimilarityStream", "reduce_vectors"]
 
-STRIP = 1 << 13
-"""Sentences: enough that an encoder's batches are full, and few enough that vectors are small beside 8 MB of text."""
+STRIP = 1 << 14
+"""Sentences of whole documents: so many that all threads have work, and the vectors take little beside 8 MB of text."""
+PART = 1 << 11
+"""Of a longer document: so many that an encoder's batches are full, few enough that the vectors stay in a cache."""
 
 
 class VectorStream(Protocol):
@@ -29,7 +31,7 @@ def reduce_vectors(
     stream: Callable[[slice], VectorStream],
     most: int = STRIP,
 ) -> Any:
-    """What is made of the vectors of each sentence, without ever holding more than `most` vectors.
+    """What is made of the vectors of each sentence, without ever holding more than `most` vectors (and some that a stream keeps).
 
     Args:
         offsets: int64 [D + 1], the sentences of each document.
@@ -52,8 +54,8 @@ def reduce_vectors(
             found.append(whole(vectors, offsets[begin : end + 1] - inside.start, inside))
         else:
             document = stream(inside)
-            for at in range(inside.start, inside.stop, most):
-                document.add(encode(at, min(at + most, inside.stop)))
+            for at in range(inside.start, inside.stop, PART):
+                document.add(encode(at, min(at + PART, inside.stop)))
             found.append(document.result())
         begin = end
     return found[0] if len(found) == 1 else np.concatenate(found)
