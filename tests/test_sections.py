@@ -8,7 +8,7 @@ import pickle
 import pytest
 import rapidchunk as rc
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import TEXTS, quarter
 from test_promises import TOKENIZERS, check_promises
@@ -119,13 +119,17 @@ def test_other_types_are_refused(strategy):
 
 
 @settings(max_examples=150, deadline=None)
-@given(html=DOCUMENTS | st.lists(MARKUP, max_size=60).map("".join), size=st.integers(8, 60), least=st.integers(0, 8))
-def test_promises_of_html(html, size, least):
+@given(
+    html=DOCUMENTS | st.lists(MARKUP, max_size=60).map("".join), size=st.integers(8, 60), least=st.integers(0, 8),
+    overlap=st.integers(0, 7), unit=st.sampled_from(["words", "words", "bytes"]),
+)  # fmt: skip
+@example("<h2>One two</h2>" + "x " * 20, 21, 0, 7, "bytes")  # what is joined is too long and cut where pieces overlap
+def test_promises_of_html(html, size, least, overlap, unit):
     """Spans are of the text that a browser would show."""
-    chunks = rc.HtmlChunker(size, tokenizer="words", min_tokens=least, prepend_headings=True)(html)
+    chunks = rc.HtmlChunker(size, overlap, tokenizer=unit, min_tokens=least, prepend_headings=True)(html)
     text = chunks.document_text(0)
-    check_promises(chunks, [text], "words", size)
-    assert all(len(context.split()) <= size for context in chunks.contexts())
+    check_promises(chunks, [text], unit, size)
+    assert all(size >= n for n in rc.as_tokenizer(unit).count(chunks.contexts()))
     assert text == text.strip(" \t") or "<pre" in html or "<textarea" in html
 
 

@@ -56,19 +56,7 @@ void bind_core(py::module_& m) {
   m.def("simd_level", [] { return simd_name(simd_level()); });
   m.def("default_threads", &usual_threads);
 
-  m.def("has_surrogates", [](const py::str& text) {
-    const auto among = [n = PyUnicode_GET_LENGTH(text.ptr())](const auto* units) {
-      std::remove_const_t<std::remove_reference_t<decltype(*units)>> found = 0;  // of the units' size, for the compiler
-      for (Py_ssize_t i = 0; i < n; i++) found |= (units[i] >> 11) == (0xD800 >> 11);
-      return found != 0;
-    };
-    const void* data = PyUnicode_DATA(text.ptr());
-    switch (PyUnicode_KIND(text.ptr())) {
-      case PyUnicode_1BYTE_KIND: return false;
-      case PyUnicode_2BYTE_KIND: return among(static_cast<const Py_UCS2*>(data));
-      default: return among(static_cast<const Py_UCS4*>(data));
-    }
-  });
+  m.def("has_surrogates", [](const py::str& text) { return has_surrogates(text.ptr()); });
 
   py::class_<Texts>(m, "Texts")
       .def(py::init<const py::sequence&>(), py::arg("strings"))
@@ -76,6 +64,7 @@ void bind_core(py::module_& m) {
       .def("__len__", &Texts::size)
       .def("__getitem__", &Texts::string)
       .def_property_readonly("bytes", &Texts::bytes)
+      .def("extend", &Texts::extend, py::arg("other"))
       .def("part", &Texts::part, py::arg("begin"), py::arg("end"))
       .def("sizes",
            [](const Texts& t) {

@@ -76,6 +76,20 @@ std::string_view to_utf8(PyObject* string, Utf8Room& room, int threads) {
 
 }  // namespace
 
+bool has_surrogates(PyObject* string) {
+  const auto among = [n = PyUnicode_GET_LENGTH(string)](const auto* units) {
+    std::remove_const_t<std::remove_reference_t<decltype(*units)>> found = 0;  // of the units' size, for the compiler
+    for (Py_ssize_t i = 0; i < n; i++) found |= (units[i] >> 11) == (0xD800 >> 11);
+    return found != 0;
+  };
+  const void* data = PyUnicode_DATA(string);
+  switch (PyUnicode_KIND(string)) {
+    case PyUnicode_1BYTE_KIND: return false;
+    case PyUnicode_2BYTE_KIND: return among(static_cast<const Py_UCS2*>(data));
+    default: return among(static_cast<const Py_UCS4*>(data));
+  }
+}
+
 char* Utf8Room::bytes(int64_t n) {
   if (n > size_ || !memory_) {
     memory_.reset();
@@ -153,6 +167,27 @@ int64_t Texts::about_size(int64_t i) const {
   return converted_ || ascii_[i] ? static_cast<int64_t>(views_[i].size()) : PyUnicode_GET_LENGTH(strings_[i].ptr());
 }
 
+bool Texts::has_surrogates(int64_t i) const { return !strings_.empty() && rc::has_surrogates(strings_[i].ptr()); }
+
+std::unique_ptr<Texts> Texts::from_utf8(std::vector<std::string>&& documents) {
+  std::unique_ptr<Texts> texts(new Texts());
+  const auto kept = std::make_shared<const std::vector<std::string>>(std::move(documents));
+  for (const std::string& text : *kept) {
+    texts->views_.emplace_back(text);
+    texts->ascii_.push_back(all_ascii(text.data(), static_cast<int64_t>(text.size())));
+  }
+  texts->documents_.push_back(kept);
+  return texts;
+}
+
+void Texts::extend(const Texts& other) {
+  if (!strings_.empty() || !other.strings_.empty()) throw py::value_error("extend takes no Python strings");
+  views_.insert(views_.end(), other.views_.begin(), other.views_.end());
+  ascii_.insert(ascii_.end(), other.ascii_.begin(), other.ascii_.end());
+  kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end());
+  documents_.insert(documents_.end(), other.documents_.begin(), other.documents_.end());
+}
+
 std::unique_ptr<Texts> Texts::part(int64_t begin, int64_t end) const {
   if (begin < 0 || begin > end || end > size()) throw py::index_error("part is outside the batch");
   std::unique_ptr<Texts> texts(new Texts());
@@ -164,6 +199,7 @@ std::unique_ptr<Texts> Texts::part(int64_t begin, int64_t end) const {
   texts->views_.assign(views_.begin() + begin, views_.begin() + end);
   texts->ascii_.assign(ascii_.begin() + begin, ascii_.begin() + end);
   texts->kept_ = kept_;
+  texts->documents_ = documents_;
   return texts;
 }
 

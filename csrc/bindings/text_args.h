@@ -34,12 +34,19 @@ class Utf8Room {
   int64_t size_ = 0;
 };
 
+// Whether a Python string has lone surrogates.
+bool has_surrogates(PyObject* string);
+
 class Texts {
  public:
   // Python strings.
   explicit Texts(const py::sequence& strings);
   // Any object with __arrow_c_stream__ or __arrow_c_array__ that holds (large) UTF-8 strings.
   static std::unique_ptr<Texts> from_arrow(const py::object& source);
+  // Valid UTF-8, which the batch keeps.
+  static std::unique_ptr<Texts> from_utf8(std::vector<std::string>&& documents);
+  // Takes over the documents of another batch, whose memory is then shared. Neither may be made of Python strings.
+  void extend(const Texts& other);
   // Documents [begin, end): views of the same strings or Arrow memory, without what this batch has converted.
   std::unique_ptr<Texts> part(int64_t begin, int64_t end) const;
   ~Texts();
@@ -63,6 +70,8 @@ class Texts {
   // Document i from code point `start` to `end`, which are the bytes from byte_start to byte_end; converts nothing.
   py::object slice(int64_t i, int64_t start, int64_t end, int64_t byte_start, int64_t byte_end) const;
   bool ascii(int64_t i) const { return ascii_[i]; }
+  // Whether document i has lone surrogates; its UTF-8 has U+FFFD for them.
+  bool has_surrogates(int64_t i) const;
 
  private:
   Texts() = default;
@@ -73,8 +82,9 @@ class Texts {
   void add_string(const py::object& string);
 
   std::vector<uint8_t> ascii_;
-  std::vector<py::object> strings_;  // the Python strings, if made from such
-  std::vector<py::object> kept_;     // Arrow capsules
+  std::vector<py::object> strings_;                                         // the Python strings, if made from such
+  std::vector<py::object> kept_;                                            // Arrow capsules
+  std::vector<std::shared_ptr<const std::vector<std::string>>> documents_;  // of our own
   mutable std::vector<std::string_view> views_;
   mutable std::vector<Utf8Room> owned_;  // of the strings that are not ASCII
   mutable std::atomic<bool> converted_{true};

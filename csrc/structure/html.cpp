@@ -48,8 +48,7 @@ std::string_view alt_of(std::string_view attributes) {
 HtmlText html_text(std::string_view html, const std::vector<std::string>& section_tags,
                    const std::vector<std::string>& drop_tags) {
   HtmlText result;
-  result.text.reserve(html.size() / 2);
-  html::Renderer renderer(section_tags, result);
+  html::Renderer renderer(section_tags, html.size(), result);
   std::string decoded;
   const size_t none = std::string_view::npos, size = html.size();
   std::string_view dropped;  // the element that is left out, if any, and how many of its name are open
@@ -58,7 +57,10 @@ HtmlText html_text(std::string_view html, const std::vector<std::string>& sectio
   for (size_t at = 0; at < size;) {
     if (html[at] != '<') {
       const size_t next = std::min(html.find('<', at), size);
-      if (open == 0) renderer.text(decode(html.substr(at, next - at), decoded));
+      if (open == 0) {
+        const std::string_view text = decode(html.substr(at, next - at), decoded);
+        renderer.text(text, text.size());
+      }
       at = next;
       continue;
     }

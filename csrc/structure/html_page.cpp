@@ -23,20 +23,22 @@ using html::Tokenizer;
 // Elements open at once, so that looking through them takes no more than constant time.
 constexpr size_t kMaxOpen = 256;
 
-bool is_table_part(Kind kind) { return kind == Kind::table || kind == Kind::rows || kind == Kind::row; }
+constexpr uint64_t bit(Kind kind) { return uint64_t{1} << static_cast<int>(kind); }
+
+bool is_table_part(Kind kind) { return (bit(Kind::table) | bit(Kind::rows) | bit(Kind::row)) & bit(kind); }
 
 class Page {
  public:
   Page(std::string_view html, const HtmlEntities& entities, const std::vector<std::string>& section_tags,
        HtmlText& result)
-      : html_(html), tokens_(html), entities_(entities), out_(section_tags, result) {}
+      : html_(html), tokens_(html), entities_(entities), out_(section_tags, html.size(), result) {}
 
   // False: given up.
   bool read() {
     if (html_.find('\0') != std::string_view::npos) return false;
     for (auto token = tokens_.next(); token != Tokenizer::Token::page_end && !given_up_; token = tokens_.next()) {
       switch (token) {
-        case Tokenizer::Token::text: text(tokens_.text()); break;
+        case Tokenizer::Token::text: text(tokens_.text(), tokens_.seen()); break;
         case Tokenizer::Token::markup: markup(tokens_.text()); break;
         case Tokenizer::Token::start_tag: tag(false); break;
         case Tokenizer::Token::end_tag: tag(true); break;
@@ -52,7 +54,7 @@ class Page {
  private:
   struct Element {
     Kind kind;
-    std::string_view name;
+    Tag tag;
   };
   struct Inline {
     std::string name;
@@ -75,14 +77,14 @@ class Page {
 
   void tag(bool closing) {
     begun_ = true;
-    const Tag tag = tokens_.tag();
+    const Tag& tag = tokens_.tag();
     const Attributes& attributes = tokens_.attributes();
     // The stack and the lists keep names.
     if (attributes.unclear || (!tokens_.lasts() && (left_out_ != kNone || attributes.hidden))) given_up_ = true;
     if (!drawing_.empty()) {
       foreign(tag, closing, attributes);
     } else if (closing) {
-      end(tag.kind, tag.name);
+      end(tag);
     } else {
       start(tag, attributes);
     }
@@ -90,7 +92,11 @@ class Page {
 
   // The text with line breaks as \n and character references decoded.
   std::string_view decoded(std::string_view text, bool in_attribute) {
-    if (text.find_first_of("&\r") == std::string_view::npos) return text;
+    const auto next = [text](size_t from) {
+      while (from < text.size() && text[from] != '&' && text[from] != '\r') from++;
+      return from;
+    };
+    if (next(0) == text.size()) return text;
     decoded_.clear();
     for (size_t i = 0; i < text.size();) {
       if (text[i] == '\r') {
@@ -99,9 +105,9 @@ class Page {
       } else if (text[i] == '&') {
         i = entities_.append(text, i, in_attribute, decoded_);
       } else {
-        const size_t next = std::min(text.find_first_of("&\r", i), text.size());
-        decoded_.append(text, i, next - i);
-        i = next;
+        const size_t end = next(i);
+        decoded_.append(text, i, end - i);
+        i = end;
       }
     }
     return decoded_;
@@ -112,10 +118,13 @@ class Page {
   bool shown() const { return left_out_ == kNone && drawing_.empty(); }
   bool in_table() const { return !open_.empty() && is_table_part(open_.back().kind); }
 
-  void text(std::string_view text) {
+  void text(std::string_view text, uint8_t seen) {
     if (templates_ > 0 || !drawing_.empty()) return;
-    const std::string_view characters = head_ ? decoded(text, false) : text;
-    const bool blank = std::all_of(characters.begin(), characters.end(), is_space);
+    bool blank = !(seen & kHtmlVisible);
+    if (head_ && (seen & kHtmlEncoded)) {
+      const std::string_view characters = decoded(text, false);
+      blank = std::all_of(characters.begin(), characters.end(), is_space);
+    }
     const bool first = std::exchange(after_pre_, false);
     if (!blank) {
       begun_ = true;
@@ -123,12 +132,19 @@ class Page {
       head_ = false;
     }
     if (!shown()) return;
-    text = decoded(text, false);
-    if (first && text[0] == '\n') text.remove_prefix(1);
-    out_.text(text);
+    size_t readable = html_.size() - static_cast<size_t>(text.data() - html_.data());
+    if (seen & kHtmlEncoded) {
+      text = decoded(text, false);
+      readable = text.size();
+    }
+    if (first && text[0] == '\n') {
+      text.remove_prefix(1);
+      readable--;
+    }
+    out_.text(text, readable);
   }
 
-  void push(Kind kind, std::string_view name, bool left_out) {
+  void push(Kind kind, const Tag& tag, bool left_out) {
     if (open_.size() >= kMaxOpen) given_up_ = true;
     if (kind == Kind::formatting) base_ = open_.size();
     if (left_out && left_out_ == kNone) {
@@ -136,18 +152,20 @@ class Page {
       if (kind == Kind::plain) base_ = left_out_;
     }
     if (base_ == open_.size()) inline_.clear();
-    open_.push_back({kind, name});
-    if (left_out_ == kNone) out_.tag(name, false);
+    open_.push_back({kind, tag});
+    paragraphs_ += kind == Kind::p;
+    if (left_out_ == kNone) out_.tag(tag, false);
   }
   void pop() {
     const Element element = open_.back();
     open_.pop_back();
+    paragraphs_ -= element.kind == Kind::p;
     if (base_ != kNone) {
       for (size_t i = inline_.size(); i-- > 0 && inline_[i].depth > open_.size();) inline_[i].depth = kNone;
       if (base_ == open_.size()) end_base(element.kind);
     }
     if (left_out_ == kNone)
-      out_.tag(element.name, true);
+      out_.tag(element.tag, true);
     else if (left_out_ == open_.size())
       left_out_ = kNone;
   }
@@ -163,10 +181,12 @@ class Page {
     return kNone;
   }
   static bool ends_scope(Kind kind) {
-    return kind == Kind::marker || kind == Kind::caption || kind == Kind::table || kind == Kind::cell ||
-           kind == Kind::template_ || kind == Kind::select;
+    constexpr uint64_t ends = bit(Kind::marker) | bit(Kind::caption) | bit(Kind::table) | bit(Kind::cell) |
+                              bit(Kind::template_) | bit(Kind::select);
+    return ends & bit(kind);
   }
   size_t p_in_scope() const {
+    if (paragraphs_ == 0) return kNone;
     return find([](const Element& e) { return e.kind == Kind::p; },
                 [](Kind kind) { return ends_scope(kind) || kind == Kind::button; });
   }
@@ -174,16 +194,11 @@ class Page {
     const size_t at = p_in_scope();
     if (at != kNone) pop_to(at);
   }
-  // Closes the innermost element of this name in scope.
-  void close_named(std::string_view name, bool list = false) {
-    const size_t at = find([name](const Element& e) { return e.name == name; },
-                           [list](Kind kind) { return ends_scope(kind) || (list && kind == Kind::block); });
-    if (at != kNone) pop_to(at);
-  }
-
-  void start(Tag tag, const Attributes& attributes) {
+  void start(const Tag& tag, const Attributes& attributes) {
     after_pre_ = false;
-    const auto [name, kind, flags, breaks] = tag;
+    const std::string_view name = tag.name;
+    const Kind kind = tag.kind;
+    const uint8_t flags = tag.flags;
     if (templates_ > 0) {  // everything goes; only its end counts
       templates_ += kind == Kind::template_;
       if (kind == Kind::raw || kind == Kind::textarea) raw(name, false);
@@ -206,7 +221,7 @@ class Page {
       case Kind::columns:
       case Kind::rows:
       case Kind::row:
-      case Kind::cell: return table_part(kind, name, left_out);
+      case Kind::cell: return table_part(kind, tag, left_out);
       case Kind::empty: return;
       case Kind::head: return;
       case Kind::page:
@@ -221,7 +236,7 @@ class Page {
     switch (kind) {
       case Kind::plain:
         if (!left_out && left_out_ == kNone) return begin_inline(name, false);
-        push(kind, name, left_out);
+        push(kind, tag, left_out);
         return begin_in_form(name);
       case Kind::formatting:
         // A link in a link closes what is around it.
@@ -231,17 +246,17 @@ class Page {
           in_link_ = true;
         }
         if (attributes.hidden && !inline_base()) {
-          push(kind, name, true);
+          push(kind, tag, true);
           return begin_in_form(name);
         }
         begin_inline(name, true, attributes.hidden);
         return;
       case Kind::br:
-        if (shown() && !attributes.hidden) out_.tag(name, false);
+        if (shown() && !attributes.hidden) out_.tag(tag, false);
         return;
       case Kind::hr:
         close_p();
-        if (shown() && !attributes.hidden) out_.tag(name, false);
+        if (shown() && !attributes.hidden) out_.tag(tag, false);
         return;
       case Kind::img:
         if (shown() && !attributes.hidden) out_.image(decoded(attributes.alt, true));
@@ -259,7 +274,7 @@ class Page {
             break;
           }
           const bool passes = e.kind == Kind::plain || e.kind == Kind::formatting || e.kind == Kind::legend ||
-                              e.kind == Kind::p || e.name == "address" || e.name == "div";
+                              e.kind == Kind::p || e.tag.name == "address" || e.tag.name == "div";
           if (!passes) break;
         }
         close_p();
@@ -289,7 +304,7 @@ class Page {
       case Kind::noscript: break;
       case Kind::select: option_ = group_ = false; break;
       case Kind::textarea:
-        push(kind, name, left_out);
+        push(kind, tag, left_out);
         raw(name, shown());
         pop();
         return;
@@ -298,23 +313,23 @@ class Page {
         if (open_.empty() || open_.back().kind != Kind::select || attributes.hidden) given_up_ = true;
         (name == "option" ? option_ : group_) = true;
         if (name != "option") option_ = false;
-        out_.tag(name, false);
+        out_.tag(tag, false);
         return;
       case Kind::legend:
         if (base_ == kNone) inline_.clear();
-        return push(left_out || left_out_ != kNone ? Kind::plain : kind, name, left_out);
+        return push(left_out || left_out_ != kNone ? Kind::plain : kind, tag, left_out);
       case Kind::svg:
         if (!attributes.closes_itself) drawing_.emplace_back(name);
         return;
       default: given_up_ = true; return;
     }
-    push(kind, name, left_out);
+    push(kind, tag, left_out);
     after_pre_ = kind == Kind::pre;
   }
 
   // ---- tables
 
-  void table_part(Kind kind, std::string_view name, bool left_out) {
+  void table_part(Kind kind, const Tag& tag, bool left_out) {
     const auto part = [](const Element& e) {
       return is_table_part(e.kind) || e.kind == Kind::cell || e.kind == Kind::caption;
     };
@@ -327,22 +342,24 @@ class Page {
       if (at == kNone) return;
     }
     if (kind == Kind::cell) {
-      if (open_[at].kind == Kind::table) push(Kind::rows, "tbody", false), at++;
-      if (open_[at].kind == Kind::rows) push(Kind::row, "tr", false);
-      return push(kind, name, left_out);
+      if (open_[at].kind == Kind::table) push(Kind::rows, *html::find_tag("tbody"), false), at++;
+      if (open_[at].kind == Kind::rows) push(Kind::row, *html::find_tag("tr"), false);
+      return push(kind, tag, left_out);
     }
     if (open_[at].kind == Kind::row) pop_to(at--);
     if (kind == Kind::row) {
-      if (open_[at].kind == Kind::table) push(Kind::rows, "tbody", false);
-      return push(kind, name, left_out);
+      if (open_[at].kind == Kind::table) push(Kind::rows, *html::find_tag("tbody"), false);
+      return push(kind, tag, left_out);
     }
     if (open_[at].kind == Kind::rows) pop_to(at);
-    if (kind != Kind::columns) push(kind, name, left_out);
+    if (kind != Kind::columns) push(kind, tag, left_out);
   }
 
   // ---- end tags
 
-  void end(Kind kind, std::string_view name) {
+  void end(const Tag& tag) {
+    const Kind kind = tag.kind;
+    const std::string_view name = tag.name;
     after_pre_ = false;
     if (templates_ > 0) {
       templates_ -= kind == Kind::template_;
@@ -367,13 +384,13 @@ class Page {
         return end_inline(name, true);
       case Kind::br:
         if (in_table()) given_up_ = true;
-        if (shown()) out_.tag(name, false);
+        if (shown()) out_.tag(tag, false);
         return;
       case Kind::p: {
         const size_t at = p_in_scope();
         if (at != kNone) return pop_to(at);
         if (in_table()) given_up_ = true;
-        if (shown()) out_.tag(name, true);
+        if (shown()) out_.tag(tag, true);
         return;
       }
       case Kind::heading: {
@@ -396,7 +413,7 @@ class Page {
       case Kind::li: {
         const auto list = [](Kind k) { return ends_scope(k); };
         const size_t at =
-            find([](const Element& e) { return e.kind == Kind::li || e.name == "ol" || e.name == "ul"; }, list);
+            find([](const Element& e) { return e.kind == Kind::li || e.tag.name == "ol" || e.tag.name == "ul"; }, list);
         if (at != kNone && open_[at].kind == Kind::li) pop_to(at);
         return;
       }
@@ -406,7 +423,7 @@ class Page {
         return;
       case Kind::option:
         if (shown() && !open_.empty() && open_.back().kind == Kind::select && (name == "option" ? option_ : group_))
-          out_.tag(name, true);
+          out_.tag(tag, true);
         option_ = false;
         group_ &= name == "option";
         return;
@@ -416,7 +433,7 @@ class Page {
       case Kind::cell:
       case Kind::caption: {
         const size_t at =
-            find([name](const Element& e) { return e.name == name; }, [](Kind k) { return k == Kind::table; });
+            find([&tag](const Element& e) { return e.tag.same(tag); }, [](Kind k) { return k == Kind::table; });
         if (at != kNone) pop_to(at);
         return;
       }
@@ -426,7 +443,7 @@ class Page {
       case Kind::button:
       case Kind::marker:
       case Kind::select: {
-        const size_t at = find([name](const Element& e) { return e.name == name; },
+        const size_t at = find([&tag](const Element& e) { return e.tag.same(tag); },
                                [kind](Kind k) { return ends_scope(k) && k != kind; });
         if (at != kNone) pop_to(at);
         return;
@@ -457,7 +474,7 @@ class Page {
     size_t at = inline_.size();
     while (at > 0 && inline_[at - 1].name != name) at--;
     if (at-- == 0) {
-      if (formatting && base_ != kNone && open_[base_].kind == Kind::formatting && open_[base_].name == name)
+      if (formatting && base_ != kNone && open_[base_].kind == Kind::formatting && open_[base_].tag.name == name)
         end_hidden();
       else
         given_up_ = true;
@@ -502,7 +519,7 @@ class Page {
   // Elements that are on the stack only inside of what is left out.
   void end_plain(std::string_view name) {
     for (size_t i = open_.size(); i-- > left_out_;) {
-      if (open_[i].name == name) return pop_to(i);
+      if (open_[i].tag.name == name) return pop_to(i);
       if (open_[i].kind == Kind::formatting) break;
       if (open_[i].kind != Kind::plain) return;
     }
@@ -519,7 +536,7 @@ class Page {
     if (!show) return;
     text = decoded(text, false);
     if (!text.empty() && text[0] == '\n') text.remove_prefix(1);
-    out_.text(text);
+    out_.text(text, text.size());
   }
 
   // Inside of svg: its own elements only. A tag of a page ends the drawing.
@@ -546,6 +563,7 @@ class Page {
   const HtmlEntities& entities_;
   html::Renderer out_;
   std::vector<Element> open_;
+  int64_t paragraphs_ = 0;            // of the elements on the stack
   size_t left_out_ = kNone;           // the element on the stack that is not shown
   size_t base_ = kNone;               // the inline element on the stack that is left out, if it is one
   std::vector<Inline> inline_;        // inline elements open in that, or in a legend
@@ -564,7 +582,6 @@ class Page {
 
 bool html_page(std::string_view html, const HtmlEntities& entities, const std::vector<std::string>& section_tags,
                HtmlText& result) {
-  result.text.reserve(html.size() / 2);
   return Page(html, entities, section_tags, result).read();
 }
 

@@ -1,32 +1,22 @@
 // Tags and text in the order of a page -> the text that a browser would show, and the events of html.h.
 #pragma once
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "structure/html.h"
+#include "structure/html_scan.h"
 #include "structure/html_tags.h"
 
 namespace rc::html {
 
-inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; }
-inline bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
-
-// Runs of white space as one space, none at the ends.
-inline void append_collapsed(std::string_view text, std::string& out) {
-  for (size_t i = 0; i < text.size();) {
-    if (is_space(text[i])) {
-      while (i < text.size() && is_space(text[i])) i++;
-      if (i < text.size()) out += ' ';
-    } else {
-      size_t j = i + 1;
-      while (j < text.size() && !is_space(text[j])) j++;
-      out.append(text, i, j - i);
-      i = j;
-    }
-  }
+inline bool is_space(char c) {
+  // A bit for each of \t \n \f \r and the space.
+  return static_cast<uint8_t>(c) <= ' ' && (0x100003600ull >> c & 1);
 }
+inline bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 
 inline std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -36,16 +26,27 @@ inline std::string_view trimmed(std::string_view text) {
 
 class Renderer {
  public:
-  Renderer(const std::vector<std::string>& section_tags, HtmlText& result)
-      : section_tags_(section_tags), out_(result.text), events_(result.events) {}
+  // `size` is that of the page.
+  Renderer(const std::vector<std::string>& section_tags, size_t size, HtmlText& result)
+      : out_(result.text), events_(result.events), collapse_(RC_PICK(html_collapse)) {
+    for (const std::string& name : section_tags) {
+      const Tag* tag = find_tag(name);
+      if (tag)
+        is_section_[tag->number] = true;
+      else
+        other_sections_.push_back(name);
+    }
+    events_.clear();
+    out_.resize(std::max(out_.size(), size / 2 + 2 * kHtmlRoom));
+  }
 
-  // Text with its entities decoded.
-  void text(std::string_view text) {
+  // Text with its entities decoded. `readable` bytes of it, and what follows, may be read.
+  void text(std::string_view text, size_t readable) {
     if (text.empty()) return;
     if (pre_ > 0) {
       begin();
-      out_ += text;
-      broken_ = out_.back() == '\n';
+      put(text);
+      broken_ = text.back() == '\n';
       return;
     }
     const std::string_view body = trimmed(text);
@@ -55,7 +56,7 @@ class Renderer {
     }
     space_ |= is_space(text.front()) && !broken_;
     begin();
-    append_collapsed(body, out_);
+    put_collapsed(body, readable - static_cast<size_t>(body.data() - text.data()));
     space_ = is_space(text.back());
     broken_ = false;
   }
@@ -63,36 +64,49 @@ class Renderer {
   // A tag other than an image.
   void tag(std::string_view name, bool closing) {
     const Tag* known = find_tag(name);
-    if (const int need = known ? known->breaks : 0) {
-      breaks_ = std::max(breaks_, need);
+    Tag other;
+    other.name = name;
+    tag(known ? *known : other, closing);
+  }
+  void tag(const Tag& tag, bool closing) {
+    if (tag.breaks) {
+      breaks_ = std::max<int>(breaks_, tag.breaks);
       cells_ = 0;
     }
-    if (name == "br" && !closing) {
-      space_ = false;
-      if (!out_.empty()) {
-        begin();
-        out_ += '\n';
-        broken_ = true;
-      }
-    } else if (name == "td" || name == "th") {
-      cells_ += closing && (breaks_ == 0 || new_row_);  // blocks in a cell are apart by breaks
-      cell(name == "td", closing);
+    const Role role = tag.role;
+    const bool section = tag.number > 0 ? is_section_[tag.number] : is_other_section(tag.name);
+    if (role == Role::none && !section) return;
+    switch (role) {
+      case Role::br:
+        if (closing) break;
+        space_ = false;
+        if (size_ > 0) {
+          begin();
+          put("\n");
+          broken_ = true;
+        }
+        break;
+      case Role::cell:
+      case Role::header_cell:
+        cells_ += closing && (breaks_ == 0 || new_row_);  // blocks in a cell are apart by breaks
+        cell(role == Role::cell, closing);
+        break;
+      case Role::pre:
+      case Role::textarea:
+        pre_ = std::max(pre_ + (closing ? -1 : 1), 0);
+        if (role == Role::pre) code(closing);
+        break;
+      default: break;
     }
-    if (name == "pre" || name == "textarea") {
-      pre_ = std::max(pre_ + (closing ? -1 : 1), 0);
-      if (name == "pre") code(closing);
-    }
-    if (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6') {
+    if (role == Role::heading) {
       close_heading();
-      if (!closing) {
-        open_event(name[1] - '0', heading_);
-      }
-    } else if (std::find(section_tags_.begin(), section_tags_.end(), name) != section_tags_.end()) {
-      events_.push_back({closing ? static_cast<int64_t>(out_.size()) : kWaiting, closing ? -1 : 0, 0});
+      if (!closing) open_event(tag.level, heading_);
+    } else if (section) {
+      events_.push_back({closing ? size() : kWaiting, closing ? -1 : 0, 0});
       waiting_ |= !closing;
-    } else if (name == "table" || name == "thead" || name == "tr") {
-      new_row_ |= name == "tr" && !closing;
-      table(name, closing);
+    } else if (role == Role::table || role == Role::head || role == Role::row) {
+      new_row_ |= role == Role::row && !closing;
+      table(role, closing);
     }
   }
 
@@ -101,7 +115,7 @@ class Renderer {
     if (alt.empty()) return;
     space_ = true;
     begin();
-    append_collapsed(alt, out_);
+    put_collapsed(alt, alt.size());
     space_ = true;
     broken_ = false;
   }
@@ -113,20 +127,49 @@ class Renderer {
     settle();
     events_.erase(std::remove_if(events_.begin(), events_.end(), [](const HtmlEvent& e) { return e.level == kNone; }),
                   events_.end());
+    out_.resize(size_);
   }
 
  private:
   static constexpr int64_t kWaiting = -1;  // begins with the next text
   static constexpr int64_t kNone = 10;     // a heading, table or code without text
 
+  int64_t size() const { return static_cast<int64_t>(size_); }
+
+  // Room for n bytes more, and for what html_collapse may write behind them.
+  char* room(size_t n) {
+    const size_t need = size_ + n + kHtmlRoom;
+    if (need > out_.size()) out_.resize(need + need / 2);
+    return &out_[size_];
+  }
+  void put(std::string_view text) {
+    std::memcpy(room(text.size()), text.data(), text.size());
+    size_ += text.size();
+  }
+  void put(int n, char c) {
+    if (n <= 0) return;
+    std::memset(room(static_cast<size_t>(n)), c, static_cast<size_t>(n));
+    size_ += static_cast<size_t>(n);
+  }
+  void put_collapsed(std::string_view text, size_t readable) {
+    char* to = room(text.size());
+    size_ += static_cast<size_t>(
+        collapse_(text.data(), static_cast<int64_t>(text.size()), static_cast<int64_t>(readable), to));
+  }
+
+  bool is_other_section(std::string_view name) const {
+    return !other_sections_.empty() &&
+           std::find(other_sections_.begin(), other_sections_.end(), name) != other_sections_.end();
+  }
+
   // Writes what stands between the text so far and the text to come.
   void begin() {
-    if (!out_.empty()) {
-      out_.append(static_cast<size_t>(breaks_), '\n');
-      if (breaks_ + cells_ == 0 && space_) out_ += ' ';
+    if (size_ > 0) {
+      put(breaks_, '\n');
+      if (breaks_ + cells_ == 0 && space_) put(1, ' ');
     }
     settle();
-    out_.append(static_cast<size_t>(cells_), '\t');  // a row begins with its empty cells
+    put(cells_, '\t');  // a row begins with its empty cells
     breaks_ = cells_ = 0;
     space_ = new_row_ = false;
   }
@@ -134,7 +177,7 @@ class Renderer {
   void settle() {
     if (!waiting_) return;
     for (; settled_ < events_.size(); settled_++)
-      if (events_[settled_].start == kWaiting) events_[settled_].start = static_cast<int64_t>(out_.size());
+      if (events_[settled_].start == kWaiting) events_[settled_].start = size();
     waiting_ = false;
   }
 
@@ -145,9 +188,9 @@ class Renderer {
     if (number < 0) return;
     HtmlEvent& event = events_[static_cast<size_t>(number)];
     if (event.start == kWaiting) {
-      event = {static_cast<int64_t>(out_.size()), kNone, 0};
+      event = {size(), kNone, 0};
     } else {
-      event.end = static_cast<int64_t>(out_.size());
+      event.end = size();
     }
     number = -1;
   }
@@ -159,15 +202,15 @@ class Renderer {
     events_.push_back({kWaiting, level, 0});
     waiting_ = true;
   }
-  void table(std::string_view name, bool closing) {
-    if (name == "table") {
+  void table(Role role, bool closing) {
+    if (role == Role::table) {
       if (closing && tables_ == 1) close_table();
       tables_ = std::max(tables_ + (closing ? -1 : 1), 0);
       if (!closing && tables_ == 1) {
         close(code_);
         open_event(kHtmlTable, table_);
       }
-    } else if (tables_ == 1 && name == "thead") {
+    } else if (tables_ == 1 && role == Role::head) {
       head_ = !closing;
     } else if (tables_ == 1 && !closing) {
       open_event(kHtmlRow, row_);
@@ -192,9 +235,12 @@ class Renderer {
     events_[static_cast<size_t>(row_)].end = head_ || !data_;
   }
 
-  const std::vector<std::string>& section_tags_;
-  std::string& out_;
+  std::string& out_;  // size_ bytes of it are written
   std::vector<HtmlEvent>& events_;
+  decltype(RC_PICK(html_collapse)) collapse_;
+  bool is_section_[256] = {};  // by the number of the tag
+  std::vector<std::string> other_sections_;
+  size_t size_ = 0;
   size_t settled_ = 0;                                        // events before this one have their start
   int64_t heading_ = -1, table_ = -1, row_ = -1, code_ = -1;  // the open ones among the events
   int breaks_ = 0, pre_ = 0, tables_ = 0;

@@ -56,6 +56,21 @@ class Table {
               "hgroup",   "option", "optgroup", "select",     "textarea", "dialog", "nav"});
     apart(2, {"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote", "figure", "hr",
               "section", "article", "aside", "details"});
+    is(Role::br, {"br"});
+    is(Role::cell, {"td"});
+    is(Role::header_cell, {"th"});
+    is(Role::pre, {"pre"});
+    is(Role::textarea, {"textarea"});
+    is(Role::heading, {"h1", "h2", "h3", "h4", "h5", "h6"});
+    is(Role::table, {"table"});
+    is(Role::head, {"thead"});
+    is(Role::row, {"tr"});
+    uint8_t number = 0;
+    for (Tag& tag : tags_) {
+      if (tag.name.empty()) continue;
+      tag.number = ++number;
+      if (tag.role == Role::heading) tag.level = static_cast<uint8_t>(tag.name[1] - '0');
+    }
   }
 
   const Tag* find(std::string_view name) const {
@@ -80,7 +95,14 @@ class Table {
     return tags_[slot % kSlots];
   }
   void add(Kind kind, uint8_t flags, std::initializer_list<const char*> names) {
-    for (const char* name : names) slot(name) = {name, kind, flags, 0};
+    for (const char* name : names) {
+      slot(name).name = name;
+      slot(name).kind = kind;
+      slot(name).flags = flags;
+    }
+  }
+  void is(Role role, std::initializer_list<const char*> names) {
+    for (const char* name : names) slot(name).role = role;
   }
   void apart(uint8_t breaks, std::initializer_list<const char*> names) {
     for (const char* name : names) slot(name).breaks = breaks;

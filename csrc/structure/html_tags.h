@@ -42,11 +42,19 @@ enum class Kind : uint8_t {
 
 constexpr uint8_t kLeftOut = 1, kInHead = 2;
 
+// What an element is to the text, beside the breaks around it.
+enum class Role : uint8_t { none, br, cell, header_cell, pre, textarea, heading, table, head, row };
+
 struct Tag {
   std::string_view name;
   Kind kind = Kind::plain;
   uint8_t flags = 0;
   uint8_t breaks = 0;  // lines that it is apart from what is before and after it
+  Role role = Role::none;
+  uint8_t level = 0;   // of a heading
+  uint8_t number = 0;  // of the elements that are known, from 1; 0: another
+
+  bool same(const Tag& other) const { return number == other.number && (number > 0 || name == other.name); }
 };
 
 // The element of this name (in lower case), or null. What it points to stays.

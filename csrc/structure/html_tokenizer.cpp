@@ -37,16 +37,25 @@ bool hides(std::string_view style) {
 Tokenizer::Token Tokenizer::next() {
   const size_t size = html_.size();
   if (at_ >= size) return Token::page_end;
-  if (html_[at_] != '<') return take(Token::text, std::min(html_.find('<', at_), size));
+  if (html_[at_] != '<') {
+    const auto at = static_cast<int64_t>(at_), end = static_cast<int64_t>(size);
+    return take(Token::text, static_cast<size_t>(text_end_(html_.data(), at, end, &seen_)));
+  }
   if (is_letter(peek(1))) return read_tag(false);
   if (peek(1) == '/') {
     if (is_letter(peek(2))) return read_tag(true);
-    if (at_ + 2 >= size) return take(Token::text, size);
+    if (at_ + 2 >= size) return sign(size);
     return take(peek(2) == '>' ? Token::nothing : Token::markup, after('>'));
   }
   if (html_.compare(at_, 4, "<!--") == 0) return take(Token::markup, comment_end());
   if (peek(1) == '!' || peek(1) == '?') return take(Token::markup, after('>'));
-  return take(Token::text, at_ + 1);
+  return sign(at_ + 1);
+}
+
+// A "<" that is text.
+Tokenizer::Token Tokenizer::sign(size_t end) {
+  seen_ = kHtmlVisible;
+  return take(Token::text, end);
 }
 
 Tokenizer::Token Tokenizer::take(Token token, size_t end) {
@@ -94,7 +103,12 @@ Tokenizer::Token Tokenizer::read_tag(bool closing) {
     name = {lower_, name.size()};
   }
   const Tag* known = find_tag(name);
-  tag_ = known ? *known : Tag{name, Kind::plain, 0, 0};
+  if (known) {
+    tag_ = *known;
+  } else {
+    tag_ = Tag{};
+    tag_.name = name;
+  }
   lasts_ = known || !upper;
   return closing ? Token::end_tag : Token::start_tag;
 }

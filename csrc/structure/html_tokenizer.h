@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "structure/html_render.h"
+#include "structure/html_scan.h"
 #include "structure/html_tags.h"
 
 namespace rc::html {
@@ -30,12 +31,14 @@ class Tokenizer {
     page_end,
   };
 
-  explicit Tokenizer(std::string_view html) : html_(html) {}
+  explicit Tokenizer(std::string_view html) : html_(html), text_end_(RC_PICK(html_text_end)) {}
 
   Token next();
 
   // Of text and markup: as it is written.
   std::string_view text() const { return text_; }
+  // Of text: the bits of html_scan.h.
+  uint8_t seen() const { return seen_; }
 
   // Of a tag. The name is in lower case; it is valid until the next token, and forever where `lasts()`.
   const Tag& tag() const { return tag_; }
@@ -50,6 +53,7 @@ class Tokenizer {
 
   char peek(size_t offset) const { return at_ + offset < html_.size() ? html_[at_ + offset] : '\0'; }
   Token take(Token token, size_t end);
+  Token sign(size_t end);
   size_t after(char mark) const;
   size_t comment_end() const;
   Token read_tag(bool closing);
@@ -57,7 +61,9 @@ class Tokenizer {
   void attribute(std::string_view name, std::string_view value);
 
   const std::string_view html_;
+  decltype(RC_PICK(html_text_end)) text_end_;
   size_t at_ = 0;
+  uint8_t seen_ = 0;
   std::string_view text_;
   Tag tag_;
   Attributes attributes_;

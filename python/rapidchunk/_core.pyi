@@ -15,6 +15,7 @@ class Texts:
     @staticmethod
     def from_arrow(source: Any) -> Texts: ...
     def part(self, begin: int, end: int) -> Texts: ...
+    def extend(self, other: Texts) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, document: int) -> str: ...
     @property
@@ -92,6 +93,36 @@ def split_spans(
     max_tokens: int,
     threads: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
+def section_pieces(
+    texts: Texts,
+    measure: Measure,
+    sections: dict[str, NDArray[Any]],
+    levels: Levels,
+    *,
+    max_tokens: int,
+    threads: int = 1,
+) -> dict[str, NDArray[np.int64]]: ...
+def section_groups(
+    texts: Texts,
+    sections: dict[str, NDArray[Any]],
+    pieces: dict[str, NDArray[np.int64]],
+    *,
+    max_tokens: int,
+    min_tokens: int = 0,
+    fill: bool = False,
+    room_left: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]: ...
+def section_chunks(
+    texts: Texts,
+    measure: Measure,
+    sections: dict[str, NDArray[Any]],
+    pieces: dict[str, NDArray[np.int64]],
+    groups: NDArray[np.int64],
+    levels: Levels,
+    *,
+    max_tokens: int,
+    threads: int = 1,
+) -> dict[str, NDArray[np.int64]]: ...
 def span_ranks(
     texts: Texts, measure: Measure, spans: NDArray[np.int64], offsets: NDArray[np.int64], threads: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
@@ -230,6 +261,14 @@ def html_text(
     html: str, section_tags: Sequence[str] = (), drop_tags: Sequence[str] = ()
 ) -> tuple[str, NDArray[np.int64]]: ...
 def html_page(html: str, section_tags: Sequence[str] = ()) -> tuple[str, NDArray[np.int64]] | None: ...
+
+class HtmlPages:
+    def __init__(self, pages: Texts, section_tags: Sequence[str], threads: int = 1, trees: bool = False) -> None: ...
+    @property
+    def unread(self) -> list[int]: ...
+    def read(self, document: int, html: str, drop_tags: Sequence[str]) -> None: ...
+    def take(self) -> tuple[Texts, dict[str, NDArray[Any]]]: ...
+
 def markdown_blocks(
     text: bytes | str,
     heading_levels: int = 0x7E,

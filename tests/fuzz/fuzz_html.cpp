@@ -1,10 +1,36 @@
 // Any bytes through both readers of HTML: the text of valid UTF-8 is valid UTF-8, and events are places in it.
 #include "fuzz.h"
 #include "structure/html.h"
+#include "structure/html_sections.h"
 
 using fuzz::require;
 
 namespace {
+
+void check_sections(const rc::HtmlText& page) {
+  rc::HtmlSections found;
+  rc::html_sections(page, found);
+  const auto size = static_cast<int64_t>(page.text.size()), paths = static_cast<int64_t>(found.path_parent.size());
+  require(found.tables.size() == found.start.size() + 1, "tables of each section");
+  require(found.rows.size() == found.table_start.size() + 1, "rows of each table");
+  for (int64_t p = 0; p < paths; p++) require(found.path_parent[p] < p, "parents come first");
+  int64_t before = 0;
+  for (size_t s = 0; s < found.start.size(); s++) {
+    require(before <= found.start[s] && found.start[s] < found.end[s] && found.end[s] <= size, "sections in order");
+    require(found.path[s] >= -1 && found.path[s] < paths, "a section's path");
+    int64_t table_before = found.start[s];
+    for (int64_t t = found.tables[s]; t < found.tables[s + 1]; t++) {
+      require(table_before <= found.table_start[t] && found.table_start[t] < found.table_end[t], "tables in order");
+      require(found.table_end[t] <= found.end[s], "tables inside of their section");
+      require(found.head_end[t] < found.table_end[t], "header rows inside of the table");
+      table_before = found.table_end[t];
+      int64_t row_before = found.table_start[t];
+      for (int64_t r = found.rows[t]; r < found.rows[t + 1]; row_before = found.row[r++])
+        require(row_before <= found.row[r] && found.row[r] <= found.table_end[t], "rows in order");
+    }
+    before = found.end[s];
+  }
+}
 
 void check(const rc::HtmlText& found, bool valid) {
   const auto size = static_cast<int64_t>(found.text.size());
@@ -18,6 +44,7 @@ void check(const rc::HtmlText& found, bool valid) {
     else if (event.level > 0)
       require(event.start < event.end && event.end <= size, "spans in the text, none empty");
   }
+  check_sections(found);
 }
 
 }  // namespace

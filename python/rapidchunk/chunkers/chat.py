@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, choice, whole_number
 from rapidchunk.chunkers.section_chunker import SectionChunker
 from rapidchunk.chunkers.section_cutter import SectionCutter
-from rapidchunk.chunkers.sections import Section
+from rapidchunk.chunkers.sections import Section, SectionColumns
 from rapidchunk.chunkers.turns import as_messages, message_turns, transcript_turns
 from rapidchunk.chunks import Chunks
 
@@ -110,16 +113,16 @@ class ChatChunker(SectionChunker):
     def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
         return first.context if into else ()
 
-    def _group(
-        self, section: list[int], of: list[int], tokens: list[int], cutter: SectionCutter
-    ) -> list[tuple[int, int]]:
+    def _groups(self, texts: _core.Texts, sections: SectionColumns, cutter: SectionCutter) -> np.ndarray:
         """Fills chunks turn by turn; the next begins with the turns it repeats, if these leave room for a new one."""
+        section, tokens = (cutter.pieces[name].tolist() for name in ("part", "tokens"))
+        of = np.repeat(np.arange(len(texts)), np.diff(cutter.pieces["offsets"])).tolist()
         most = self.max_tokens - self.tokenizer.special_tokens
         groups: list[tuple[int, int]] = []
         first, size = 0, 0
         for i, own in enumerate(tokens):
             new_document = i > 0 and of[i] != of[i - 1]
-            apart = i > 0 and section[i] != section[i - 1] and cutter.sections[section[i]].apart
+            apart = i > 0 and section[i] != section[i - 1] and cutter.part(section[i]).apart
             if i and (new_document or apart or size + own > most):
                 groups.append((first, i - 1))
                 begin, size = i, own
@@ -134,7 +137,9 @@ class ChatChunker(SectionChunker):
                 first = begin
             else:
                 size += own
-        return [*groups, (first, len(tokens) - 1)] if tokens else groups
+        if tokens:
+            groups.append((first, len(tokens) - 1))
+        return np.array(groups, np.int64).reshape(-1, 2)
 
     def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
         columns: dict[str, list[Any]] = {

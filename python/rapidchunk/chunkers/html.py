@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from rapidchunk import _core
 from rapidchunk._html_encoding import decode_html
 from rapidchunk._words import words
-from rapidchunk.chunkers.base import Chunker
-from rapidchunk.chunkers.section_chunker import SectionChunker
-from rapidchunk.chunkers.sections import Section, Table, heading_prefixes
-from rapidchunk.kernels.cpu import html_page, html_text
+from rapidchunk.chunkers.base import Chunker, _Batch, threads
+from rapidchunk.chunkers.section_chunker import SectionChunker, naming
+from rapidchunk.chunkers.section_cutter import SectionCutter
+from rapidchunk.chunkers.sections import Section, SectionColumns, heading_prefixes
+from rapidchunk.chunks import Chunks
+from rapidchunk.columns import LazyColumn
 
 __all__ = ["HtmlChunker"]
 
@@ -21,9 +24,7 @@ _DROPPED = ("noscript", "head", "title", "nav", "object", "svg", "canvas", "audi
 # Their text is not escaped when the tree is written out, so that they have to go before (and a template may hold some).
 _RAW = ("script", "style", "iframe", "noembed", "noframes", "plaintext", "xmp", "template")
 _SECTION_TAGS = words("article section aside main details div header footer form fieldset figure")
-_DEPTH = 12  # section elements nested deeper count as this deep, so that paths stay short
 _SPACE = " \t\n\f\r"
-_LINE = re.compile("\n+")
 
 
 class HtmlChunker(SectionChunker):
@@ -82,48 +83,34 @@ class HtmlChunker(SectionChunker):
     def _is_document(self, text: Any) -> bool:
         return isinstance(text, (str, bytes))
 
-    def _read(self, document: Any) -> tuple[str, list[Section]]:
-        html = decode_html(document) if isinstance(document, bytes) else document
-        found = None if self.drop else html_page(html, self.section_tags)
-        if found is None:
-            found = html_text(_written_out(html, self.drop), self.section_tags, _DROPPED)
-        text, events = found
-        of_table = events[:, 1] >= 7
-        tables = deque(_tables(text, events[of_table].tolist()))
-        sections = [_with_tables(section, tables) for section in self._sections(text, events[~of_table].tolist())]
-        return text, sections
+    def _plan(self, batch: _Batch) -> tuple[list[str] | _core.Texts, Callable[[int, int], Chunks]]:
+        source = _core.Texts([])
 
-    def _sections(self, text: str, events: list[tuple[int, int, int]]) -> Iterable[Section]:
-        """`events`: (position, level, end) of headings, (position, 0 or -1, 0) where a section element opens or closes."""
-        path: list[tuple[int, int, str]] = []  # (depth, level, title)
-        depth = start = 0
-        titles: tuple[str, ...] = ()
-        for position, level, end in events:
-            if level > 0:
-                title = " ".join(text[position:end].split())
-                inside = min(depth, _DEPTH)
-                while path and path[-1][0] == inside and path[-1][1] >= level:
-                    path.pop()
-                path.append((inside, level, title))
-            elif level == 0:
-                depth += 1
-            else:
-                depth -= 1
-                while path and path[-1][0] > depth:
-                    path.pop()
-            now = tuple(title for _, _, title in path if title)
-            if now != titles or level > 0:
-                if position > start and not _blank(text, start, position):
-                    yield self._section(start, position, titles)
-                start, titles = position, now
-                if level > 0 and end > start:
-                    yield self._section(start, end, titles)._replace(bare=True)
-                    start = end
-        if len(text) > start:
-            yield self._section(start, len(text), titles)
+        def chunk(begin: int, end: int) -> Chunks:
+            texts, columns = self._pages(batch, begin, end)
+            source.extend(texts)
+            return self._chunk_sections(texts, HtmlSections(texts, columns, self.prepend_headings))
 
-    def _section(self, start: int, end: int, titles: tuple[str, ...]) -> Section:
-        return Section(start, end, titles, (), heading_prefixes(titles) if self.prepend_headings else ())
+        return source, chunk
+
+    def _pages(self, batch: _Batch, begin: int, end: int) -> tuple[_core.Texts, dict[str, np.ndarray]]:
+        """What the pages show, and their sections as columns."""
+        if isinstance(batch.source, list):
+            some: list[Any] = batch.source[begin:end]
+            source = _core.Texts([decode_html(page) if isinstance(page, bytes) else page for page in some])
+        else:
+            source = batch.source.part(begin, end)
+        pages = _core.HtmlPages(source, self.section_tags, threads(), bool(self.drop))
+        for number in pages.unread:
+            with naming(begin + number):
+                pages.read(number, _written_out(source[number], self.drop), _DROPPED)
+        return pages.take()
+
+    def _contexts(self, chunks: Chunks, cutter: SectionCutter, found: dict[str, np.ndarray]) -> Sequence[str | None]:
+        rows = len(chunks)
+        if not cutter.with_context().any():
+            return LazyColumn(rows, lambda: [None] * rows)
+        return LazyColumn(rows, lambda: list(super(HtmlChunker, self)._contexts(chunks, cutter, found)))
 
     def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
         if into or not (first.bare or first.rows):
@@ -131,36 +118,42 @@ class HtmlChunker(SectionChunker):
         return heading_prefixes(first.headings[: -1 if first.bare else None]) if self.prepend_headings else ()
 
 
-def _tables(text: str, events: list[tuple[int, int, int]]) -> Iterator[Table]:
-    """`events`: (start, 7, end) of tables, each followed by (position, 8, 1 or 0) of its rows and whether it is a header;
-    (start, 9, end) of pre, which is like a table with lines for rows."""
-    starts = [number for number, (_, level, _) in enumerate(events) if level != 8]
-    for first, after in zip(starts, [*starts[1:], len(events)]):
-        start, level, end = events[first]
-        loose = "\n\n" in text[start:end]
-        if level == 9:
-            yield Table(start, end, "", tuple(match.end() for match in _LINE.finditer(text, start, end)), loose)
-            continue
-        rows = events[first + 1 : after]
-        heads = next((i for i, (_, _, head) in enumerate(rows) if not head), 0)  # 0 too where all of them are
-        body = [position for position, _, _ in rows[heads:] if position < end]
-        head = text[start : body[0]].rstrip() + "\n" if heads and body else ""
-        yield Table(start, end, head, tuple(dict.fromkeys(body[1:])), loose)
+class HtmlSections(SectionColumns):
+    """The sections of pages, in the columns of `_core.HtmlPages`."""
 
+    def __init__(self, texts: _core.Texts, columns: dict[str, np.ndarray], prepend_headings: bool) -> None:
+        self.columns = columns
+        self.listed = None
+        self.with_context = (columns["path"] >= 0) & prepend_headings
+        self.headed = columns["head_end"] >= 0
+        self._texts = texts
+        self._prepend_headings = prepend_headings
+        self._paths: list[tuple[str, ...]] | None = None
 
-def _with_tables(section: Section, tables: deque[Table]) -> Section:
-    """Takes the tables that are in the section off the list, with those before it."""
-    inside = []
-    while tables and tables[0].start < section.end:
-        table = tables.popleft()
-        if table.start >= section.start and table.end <= section.end:
-            inside.append(table)
-    return section._replace(tables=tuple(inside)) if inside else section
+    def __getitem__(self, number: int) -> Section:
+        path = int(self.columns["path"][number])
+        titles = self.paths()[path] if path >= 0 else ()
+        context = heading_prefixes(titles) if self._prepend_headings else ()
+        return Section(0, 0, titles, (), context, bare=bool(self.columns["bare"][number]))
 
+    def paths(self) -> list[tuple[str, ...]]:
+        if self._paths is None:
+            paths: list[tuple[str, ...]] = []
+            names = ("path_parent", "path_document", "title_start", "title_end")
+            for parent, *span in zip(*(self.columns[name].tolist() for name in names)):
+                title = " ".join(self._texts.utf8(*span).decode().split())
+                paths.append((*(paths[parent] if parent >= 0 else ()), title))
+            self._paths = paths
+        return self._paths
 
-def _blank(text: str, start: int, end: int) -> bool:
-    """Whether only (a little) white space is there, as between two headings."""
-    return end - start < 100 and text[start:end].isspace()
+    def table(self, texts: _core.Texts, number: int) -> tuple[str, tuple[int, ...]]:
+        columns = self.columns
+        start, end = int(columns["table_start"][number]), int(columns["head_end"][number])
+        section = int(np.searchsorted(columns["tables"], number, side="right")) - 1
+        document = int(np.searchsorted(columns["offsets"], section, side="right")) - 1
+        head = texts.utf8(document, start, end).decode() + "\n" if end >= 0 else ""
+        first, last = columns["rows"][number : number + 2].tolist()
+        return head, tuple(columns["row"][first:last].tolist())
 
 
 def _written_out(html: str, drop: Sequence[str] = ()) -> str:

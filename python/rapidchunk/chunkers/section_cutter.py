@@ -10,7 +10,7 @@ import numpy as np
 from rapidchunk import _core
 from rapidchunk.chunkers.base import Chunker, threads
 from rapidchunk.chunkers.recursive import RecursiveChunker
-from rapidchunk.chunkers.sections import Section, Table, around
+from rapidchunk.chunkers.sections import Section, SectionColumns, of_table
 
 if TYPE_CHECKING:
     from rapidchunk.chunkers.section_chunker import SectionChunker
@@ -24,23 +24,24 @@ class SectionCutter:
     Args:
         chunker: for its limits, tokenizer and `within`.
         texts: the documents.
-        sections, offsets: of all documents; those of document d are ``sections[offsets[d]:offsets[d + 1]]``.
+        sections: of all documents.
         separators: where to cut sections without `within`, the best first.
         repeats_heads: contexts say what headings in the text say too.
         keeps_context: cut a section that would leave no room for the shortest of its contexts.
 
     Attributes:
-        sections: with long tables, and what is around these, as sections of their own.
-        levels: of boundaries, for `_core.split_spans`.
+        pieces: the columns of `rapidchunk.kernels.reference.section_pieces`: the parts of the sections (long tables are parts
+            by themselves), cut where they are too long.
+        levels: where these may be cut, for the kernels.
         measure: the tokenizer's, of `texts`.
+        room_left: int64 [parts], tokens that a chunk of the part has to leave free for a context; None: none.
     """
 
     def __init__(
         self,
         chunker: SectionChunker,
         texts: _core.Texts,
-        sections: list[Section],
-        offsets: np.ndarray,
+        sections: SectionColumns,
         *,
         separators: Sequence[Sequence[str]],
         repeats_heads: bool,
@@ -49,66 +50,78 @@ class SectionCutter:
         self._chunker = chunker
         self._separators = separators
         self._repeats_heads = repeats_heads
-        self._keeps_context = keeps_context
         self._special = chunker.tokenizer.special_tokens
         self._room = chunker.max_tokens - self._special
         self._texts = texts
+        self._sections = sections
         self.measure = chunker.tokenizer.measure(texts, threads())
-        self.sections, offsets = self._tables_apart(sections, offsets)
-        points = np.array([section[:2] for section in self.sections], np.int64).reshape(-1, 2)
-        self._spans = _core.byte_offsets(texts, offsets, points)
-        self._document = np.repeat(np.arange(len(texts)), np.diff(offsets))
-        self._step = int(self._spans.max(initial=0)) + 1  # positions of all documents on one rising scale
-        self._starts = self._spans[:, 0] + self._document * self._step
-        self.levels = [*self._rows(), *(list(level) for level in separators)]
+        self.levels: list[Any] = [list(level) for level in separators]
+        self.pieces = _core.section_pieces(
+            texts, self.measure, sections.columns, self.levels, max_tokens=self._room, threads=threads()
+        )
+        self.room_left = self._room_left() if keeps_context else None
+        self._cut_again()
 
-    def section_of(self, document: np.ndarray, byte: np.ndarray) -> np.ndarray:
-        """The sections that positions are in."""
-        return np.asarray(np.searchsorted(self._starts, byte + document * self._step, side="right") - 1)
+    def part(self, number: int) -> Section:
+        """What is known of a part."""
+        section = self._sections[int(self.pieces["part_section"][number])]
+        table = int(self.pieces["part_table"][number])
+        return section if table < 0 else of_table(section, *self._sections.table(self._texts, table))
 
-    def pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The sections, cut where they are too long: byte spans, documents and tokens (without special ones)."""
-        texts, spans, document, sections, room = self._texts, self._spans, self._document, self.sections, self._room
-        cut, of, tokens = self._split(np.arange(len(spans)), room)
-        row = self.section_of(of, cut[:, 0])
-        many = np.bincount(row, minlength=len(spans)) > 1
-        sizes = np.bincount(row, tokens, len(spans)).astype(np.int64)
-        if self._keeps_context:
-            least = np.array([self.least(section) for section in sections], np.int64)
-            heads = [self._heads(i, sizes, room // 2) if least[i] else 0 for i in range(len(sections))]
+    def _cut_again(self) -> None:
+        """Cuts sections that are too long once more, where something takes room in their pieces or `within` cuts them."""
+        pieces, chunker, texts, room = self.pieces, self._chunker, self._texts, self._room
+        n = len(pieces["part_start"])
+        many = np.bincount(pieces["part"], minlength=n) > 1
+        if self.room_left is None and not many.any():
+            return
+        sizes = np.bincount(pieces["part"], pieces["tokens"], n).astype(np.int64)
+        after_bare = self._after_bare()
+        if self.room_left is not None:
+            least = self.room_left
+            heads = np.zeros(n, np.int64)
+            for i in np.flatnonzero(after_bare & (least > 0)).tolist():
+                heads[i] = self._heads(i, sizes, room // 2)
             many |= (sizes + heads + least > room) & (least > 0)
-        reserved = self._reserved(np.flatnonzero(many).tolist(), sizes, room // 2)
-        with_inner = self._chunker.within is not None or self._chunker.overlap > 0
-        by_inner = np.array([with_inner and not section.rows for section in sections], bool) & many
+        reserved = self._reserved(many & (self.with_context() | after_bare), sizes, room // 2)
+        with_inner = chunker.within is not None or chunker.overlap > 0
+        by_inner = many & (self._without_rows() if with_inner else False)
         by_room = ~by_inner & many & (reserved > 0)
         if not (by_inner | by_room).any():
-            return cut, of, tokens
-        kept = ~(by_inner | by_room)[row]
-        parts = [(cut[kept], of[kept], tokens[kept])]
+            return
+        kept = ~(by_inner | by_room)[pieces["part"]]
+        document = np.repeat(np.arange(len(texts)), np.diff(pieces["part_offsets"]))
+        starts, ends = pieces["part_start"], pieces["part_end"]
+        found = [tuple(pieces[name][kept] for name in ("byte_start", "byte_end", "tokens", "part"))]
         again = np.flatnonzero(by_inner)
         for most in np.unique(reserved[again]).tolist():
             rows = again[reserved[again] == most]
-            columns = [np.ascontiguousarray(spans[rows, i]) for i in (0, 1)]
+            columns = [np.ascontiguousarray(column[rows]) for column in (starts, ends)]
             points = [_core.code_point_offsets(texts, document[rows], column) for column in columns]
-            found = self._inner(most)(texts.slices(document[rows], *points, *columns))
-            base = spans[rows[found.document], 0]
-            found_spans = np.stack([found.byte_start + base, found.byte_end + base], axis=1)
-            parts.append((found_spans, document[rows[found.document]], found.tokens - self._special))
+            inner = self._inner(most)(texts.slices(document[rows], *points, *columns))
+            row = rows[inner.document]
+            base = starts[row]
+            found.append((inner.byte_start + base, inner.byte_end + base, inner.tokens - self._special, row))
         again = np.flatnonzero(by_room)
         rooms = room - reserved[again]
-        parts.extend(self._split(again[rooms == most], int(most)) for most in np.unique(rooms))
-        cut, of, tokens = (np.concatenate(columns) for columns in zip(*parts))
-        order = np.lexsort((cut[:, 0], of))
-        return np.ascontiguousarray(cut[order]), of[order], tokens[order]
-
-    def _split(self, rows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The sections `rows` in pieces of at most `most` tokens, as `pieces`."""
-        cut, bounds, tokens = _core.split_spans(
-            self._texts, self.measure, np.ascontiguousarray(self._spans[rows]),
-            np.searchsorted(self._document[rows], np.arange(len(self._texts) + 1)), self.levels,
-            max_tokens=most, threads=threads(),
-        )  # fmt: skip
-        return cut, np.repeat(np.arange(len(self._texts)), np.diff(bounds)), tokens
+        levels = [*self._rows(document), *self.levels]
+        for most in np.unique(rooms).tolist():
+            rows = again[rooms == most]
+            cut, bounds, tokens = _core.split_spans(
+                texts, self.measure, np.stack([starts[rows], ends[rows]], axis=1),
+                np.searchsorted(document[rows], np.arange(len(texts) + 1)), levels,
+                max_tokens=most, threads=threads(),
+            )  # fmt: skip
+            of = np.repeat(np.arange(len(texts)), np.diff(bounds))
+            step = int(ends.max(initial=0)) + 1  # positions of all documents on one rising scale
+            scale = starts + document * step
+            part = np.searchsorted(scale, cut[:, 0] + of * step, side="right") - 1
+            found.append((cut[:, 0], cut[:, 1], tokens, part))
+        start, end, tokens, part = (np.concatenate(columns) for columns in zip(*found))
+        order = np.lexsort((start, document[part]))
+        for name, column in (("byte_start", start), ("byte_end", end), ("tokens", tokens), ("part", part)):
+            pieces[name] = np.ascontiguousarray(column[order], np.int64)
+        pieces["offsets"] = np.searchsorted(document[pieces["part"]], np.arange(len(texts) + 1))
 
     def _inner(self, reserved: int) -> Chunker:
         """What cuts sections that are too long, where that is not `_separators` alone: `within`, whose limits are its own, or
@@ -120,85 +133,67 @@ class SectionCutter:
         overlap = min(chunker.overlap, most - self._special - 1)
         return RecursiveChunker(most, overlap, chunker.tokenizer, separators=self._separators)
 
-    def _reserved(self, rows: list[int], sizes: np.ndarray, most: int) -> np.ndarray:
-        """Tokens to leave free in the pieces of the sections `rows`, which are cut: for the first context that takes at most
-        `most`, or the headings that go with the section."""
-        sections = self.sections
-        counts = self._sizes({text for row in rows for text in sections[row].context})
-        reserved = np.zeros(len(sections), np.int64)
-        for row in rows:
+    def _reserved(self, rows: np.ndarray, sizes: np.ndarray, most: int) -> np.ndarray:
+        """Tokens to leave free in the pieces of the parts `rows` (a mask), which are cut: for the first context that takes at
+        most `most`, or the headings that go with the section."""
+        contexts = {row: self.part(row).context for row in np.flatnonzero(rows).tolist()}
+        counts = self._sizes({text for context in contexts.values() for text in context})
+        reserved = np.zeros(len(rows), np.int64)
+        for row, texts in contexts.items():
             heads = self._heads(row, sizes, most)
             heads = heads if heads <= most else 0
             left = most - heads * self._repeats_heads
-            context = next((counts[text] for text in sections[row].context if counts[text] <= left), 0)
+            context = next((counts[text] for text in texts if counts[text] <= left), 0)
             reserved[row] = context + heads if self._repeats_heads else max(context, heads)
         return reserved
 
-    def least(self, section: Section) -> int:
-        """The tokens that a chunk of the section has to leave free for a context."""
-        if not (self._keeps_context and section.context):
-            return 0
-        size = self._sizes({section.context[-1]})[section.context[-1]]
-        return size if 2 * size <= self._room else 0
+    def _room_left(self) -> np.ndarray:
+        shortest = {row: self.part(row).context[-1] for row in np.flatnonzero(self.with_context()).tolist()}
+        sizes = self._sizes(set(shortest.values()))
+        room_left = np.zeros(len(self.pieces["part_start"]), np.int64)
+        for row, text in shortest.items():
+            room_left[row] = sizes[text] if 2 * sizes[text] <= self._room else 0
+        return room_left
 
     def _heads(self, row: int, sizes: np.ndarray, most: int) -> int:
-        """The tokens of the bare sections before a section, which go with it; more than `most` where they are more."""
-        sections, document = self.sections, self._document
+        """The tokens of the bare sections before a part, which go with it; more than `most` where they are more."""
+        bare, section = self._sections.columns["bare"], self.pieces["part_section"]
+        offsets = self.pieces["part_offsets"]
+        first = offsets[np.searchsorted(offsets, row, side="right") - 1]
         heads, before = 0, row - 1
-        while before >= 0 and sections[before].bare and document[before] == document[row] and heads <= most:
+        while before >= first and bare[section[before]] and heads <= most:
             heads += int(sizes[before])
             before -= 1
         return heads and heads + 1
+
+    def _after_bare(self) -> np.ndarray:
+        """Whether bare sections may be before each part, in its document or another."""
+        bare = self._sections.columns["bare"][self.pieces["part_section"]].astype(bool)
+        return np.concatenate([[False], bare[:-1]])[: len(bare)]
+
+    def with_context(self) -> np.ndarray:
+        """Whether there is anything that could go before each part."""
+        sections, part_table = self._sections, self.pieces["part_table"]
+        found: np.ndarray = sections.with_context[self.pieces["part_section"]]
+        headed = sections.headed
+        return found | ((part_table >= 0) & headed[part_table]) if len(headed) else found
+
+    def _without_rows(self) -> np.ndarray:
+        rows, part_table = self._sections.columns["rows"], self.pieces["part_table"]
+        return (part_table < 0) | (np.diff(rows)[part_table] == 0) if len(rows) > 1 else part_table < 0
 
     def _sizes(self, contexts: set[str]) -> dict[str, int]:
         """The tokens that contexts take before a text."""
         distinct = sorted(contexts)
         return dict(zip(distinct, (self._chunker.tokenizer.count(distinct) - self._special + 1).tolist()))
 
-    def _tables_apart(self, sections: list[Section], offsets: np.ndarray) -> tuple[list[Section], np.ndarray]:
-        """Makes sections of tables that would be cut, and of what is before and after them."""
-        document = np.repeat(np.arange(len(self._texts)), np.diff(offsets))
-        holders = [row for row, section in enumerate(sections) if section.tables]
-        if not holders:
-            return sections, offsets
-        too_long = self._are_too_long([sections[row][:2] for row in holders], document[holders])
-        tables = [
-            (row, table) for row, long in zip(holders, too_long.tolist()) if long for table in sections[row].tables
-        ]
-        if not tables:
-            return sections, offsets
-        of_tables = document[[row for row, _ in tables]]
-        long = self._are_too_long([table[:2] for _, table in tables], of_tables)
-        apart: dict[int, list[Table]] = {}
-        for (row, table), by_itself in zip(tables, long.tolist()):
-            if by_itself or table.loose:
-                apart.setdefault(row, []).append(table)
-        found: list[Section] = []
-        numbers: list[int] = []
-        for row, section in enumerate(sections):
-            parts = list(around(section, apart[row])) if row in apart else [section]
-            found.extend(parts)
-            numbers.extend([int(document[row])] * len(parts))
-        return found, np.searchsorted(numbers, np.arange(len(self._texts) + 1))
-
-    def _are_too_long(self, spans: list[tuple[int, int]], document: np.ndarray) -> np.ndarray:
-        """Which of the spans (code points; they do not overlap) have more than `max_tokens`."""
-        texts = self._texts
-        bounds = np.searchsorted(document, np.arange(len(texts) + 1))
-        bytes_ = _core.byte_offsets(texts, bounds, np.array(spans, np.int64))
-        cut, bounds, _ = _core.split_spans(
-            texts, self.measure, bytes_, bounds, ["words"], max_tokens=self._room, threads=threads()
-        )
-        step = int(bytes_.max(initial=0)) + 1
-        starts = cut[:, 0] + np.repeat(np.arange(len(texts)), np.diff(bounds)) * step
-        row = np.searchsorted(bytes_[:, 0] + document * step, starts, side="right") - 1
-        return np.asarray(np.bincount(row, minlength=len(spans)) > 1)
-
-    def _rows(self) -> list[Any]:
+    def _rows(self, document: np.ndarray) -> list[Any]:
         """The rows of long tables as a level of boundaries, if there are any."""
-        rows = [(row, at) for row, section in enumerate(self.sections) for at in section.rows]
-        if not rows:
+        rows, row = self._sections.columns["rows"], self._sections.columns["row"]
+        parts = np.flatnonzero(self.pieces["part_table"] >= 0).tolist()
+        tables = self.pieces["part_table"][parts].tolist()
+        at = [(part, position) for part, t in zip(parts, tables) for position in row[rows[t] : rows[t + 1]].tolist()]
+        if not at:
             return []
-        bounds = np.searchsorted(self._document[[row for row, _ in rows]], np.arange(len(self._texts) + 1))
-        spans = _core.byte_offsets(self._texts, bounds, np.array([(at, at) for _, at in rows], np.int64))
-        return [(spans, bounds)]
+        bounds = np.searchsorted(document[[part for part, _ in at]], np.arange(len(self._texts) + 1))
+        return [(np.array([(position, position) for _, position in at], np.int64), bounds)]

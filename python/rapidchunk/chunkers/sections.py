@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-__all__ = ["Section", "Table", "around", "heading_prefixes", "main_section", "shared_path", "siblings"]
+import numpy as np
 
+from rapidchunk import _core
 
-class Table(NamedTuple):
-    """A table in a section. One that is too long by itself is cut between its rows."""
-
-    start: int
-    end: int
-    head: str
-    """What the context of its further pieces begins with."""
-    rows: tuple[int, ...]
-    """Where a piece may begin."""
-    loose: bool = False
-    """Has empty lines in it, where a section that is too long would be cut."""
+__all__ = ["Section", "SectionColumns", "Sections", "heading_prefixes", "of_table", "shared_path"]
 
 
 class Section(NamedTuple):
@@ -37,9 +28,89 @@ class Section(NamedTuple):
     """Never shares a chunk with what is before it."""
     bare: bool = False
     """Only a heading: goes with the section after it, if both fit."""
-    tables: tuple[Table, ...] = ()
     rows: tuple[int, ...] = ()
-    """Of a table that is a section, because it is too long: where to cut it."""
+    """Of a table that is a part by itself, because it is too long: where to cut it."""
+
+
+class SectionColumns(ABC):
+    """The sections of a batch.
+
+    Attributes:
+        columns: what the kernels take (`rapidchunk.kernels.reference.sections`).
+        listed: all of them, where a strategy gives them one by one, else None.
+        with_context: bool [n], whether a section has contexts.
+        headed: bool [tables], whether a table has header rows, which the contexts of its pieces repeat.
+    """
+
+    columns: dict[str, np.ndarray]
+    listed: list[Section] | None
+    with_context: np.ndarray
+    headed: np.ndarray
+
+    @abstractmethod
+    def __getitem__(self, number: int) -> Section:
+        """What is known of a section; only its headings, contexts and whether it is bare or apart are needed."""
+
+    @abstractmethod
+    def paths(self) -> list[tuple[str, ...]]:
+        """The heading paths that the column `path` numbers."""
+
+    @abstractmethod
+    def table(self, texts: _core.Texts, number: int) -> tuple[str, tuple[int, ...]]:
+        """The header rows of a table, and where to cut it."""
+
+
+class Sections(SectionColumns):
+    """Sections that a strategy gives one by one.
+
+    Args:
+        texts: the documents.
+        sections, offsets: of all documents; those of document d are ``sections[offsets[d]:offsets[d + 1]]``.
+    """
+
+    def __init__(self, texts: _core.Texts, sections: list[Section], offsets: np.ndarray) -> None:
+        self.listed = self._sections = sections
+        self._paths: dict[tuple[str, ...], int] = {}
+        parents: list[int] = []
+        path = [self._path(section.headings, parents) for section in sections]
+        points = np.array([section[:2] for section in sections], np.int64).reshape(-1, 2)
+        spans = _core.byte_offsets(texts, offsets, points)
+        n = len(sections)
+        none = np.empty(0, np.int64)
+        self.columns = {
+            "offsets": np.asarray(offsets, np.int64),
+            "start": np.ascontiguousarray(spans[:, 0]),
+            "end": np.ascontiguousarray(spans[:, 1]),
+            "bare": np.fromiter((section.bare for section in sections), np.uint8, n),
+            "apart": np.fromiter((section.apart for section in sections), np.uint8, n),
+            "path": np.array(path, np.int64),
+            "path_parent": np.array(parents, np.int64),
+            "tables": np.zeros(n + 1, np.int64),
+            "rows": np.zeros(1, np.int64),
+            **dict.fromkeys(("table_start", "table_end", "row"), none),
+            "loose": np.empty(0, np.uint8),
+        }
+        self.with_context = np.fromiter((bool(section.context) for section in sections), bool, n)
+        self.headed = np.empty(0, bool)
+
+    def _path(self, headings: tuple[str, ...], parents: list[int]) -> int:
+        if not headings:
+            return -1
+        number = self._paths.get(headings)
+        if number is None:
+            parent = self._path(headings[:-1], parents)  # numbered before its paths
+            number = self._paths[headings] = len(parents)
+            parents.append(parent)
+        return number
+
+    def __getitem__(self, number: int) -> Section:
+        return self._sections[number]
+
+    def paths(self) -> list[tuple[str, ...]]:
+        return list(self._paths)
+
+    def table(self, texts: _core.Texts, number: int) -> tuple[str, tuple[int, ...]]:
+        raise IndexError(f"table {number}: these sections have none")
 
 
 def heading_prefixes(titles: tuple[str, ...]) -> tuple[str, ...]:
@@ -47,30 +118,10 @@ def heading_prefixes(titles: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(" > ".join(titles[i:]) + "\n\n" for i in range(len(titles)))
 
 
-def around(section: Section, tables: list[Table]) -> Iterator[Section]:
-    """What is before, between and after the tables, and the tables."""
-    at = section.start
-    for table in tables:
-        if table.start > at:
-            yield section._replace(start=at, end=table.start, tables=())
-        head = (*(before + table.head for before in section.context), table.head) if table.head else section.context
-        yield section._replace(start=table.start, end=table.end, tables=(), context=head, rows=table.rows)
-        at = table.end
-    if section.end > at:
-        yield section._replace(start=at, tables=())
-
-
-def main_section(sections: list[Section], first: int, last: int) -> int:
-    """The first of the sections that is not bare, else the last."""
-    while first < last and sections[first].bare:
-        first += 1
-    return first
-
-
-def siblings(a: Section, b: Section) -> bool:
-    """Whether two sections have the same parent, or one is in the other."""
-    shared = len(shared_path(a.headings, b.headings))
-    return shared >= min(len(a.headings), len(b.headings)) or shared >= max(len(a.headings), len(b.headings)) - 1
+def of_table(section: Section, head: str, rows: tuple[int, ...]) -> Section:
+    """What is known of a table that is a part of the section by itself."""
+    context = (*(before + head for before in section.context), head) if head else section.context
+    return section._replace(context=context, rows=rows)
 
 
 def shared_path(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

@@ -20,6 +20,9 @@ from rapidchunk._core import (
     pack,
     pack_windows,
     pool_spans,
+    section_chunks,
+    section_groups,
+    section_pieces,
     sentence_spans,
     token_windows,
 )
@@ -44,6 +47,9 @@ __all__ = [
     "pack",
     "pack_windows",
     "pool_spans",
+    "section_chunks",
+    "section_groups",
+    "section_pieces",
     "sentence_spans",
     "token_windows",
 ]

@@ -6,6 +6,7 @@ from rapidchunk.kernels.reference.html import html_text
 from rapidchunk.kernels.reference.markdown import markdown_blocks
 from rapidchunk.kernels.reference.markdown_chunks import markdown_chunks
 from rapidchunk.kernels.reference.pack import pack
+from rapidchunk.kernels.reference.sections import html_sections, section_chunks, section_groups, section_pieces
 from rapidchunk.kernels.reference.sentences import sentence_spans
 from rapidchunk.kernels.reference.similarity import adjacent_similarity, chunk_scores
 from rapidchunk.kernels.reference.utf8 import byte_offsets, code_point_offsets
@@ -25,6 +26,7 @@ __all__ = [
     "gather_mean",
     "gather_windows",
     "greedy_cuts",
+    "html_sections",
     "html_text",
     "markdown_blocks",
     "markdown_chunks",
@@ -32,6 +34,9 @@ __all__ = [
     "pack",
     "pack_windows",
     "pool_spans",
+    "section_chunks",
+    "section_groups",
+    "section_pieces",
     "sentence_spans",
     "token_windows",
 ]
