@@ -37,7 +37,7 @@ py::tuple as_tuple(const HtmlText& result) {
   const auto n = static_cast<py::ssize_t>(result.events.size());
   py::array_t<int64_t> events({n, py::ssize_t{3}});
   if (n > 0) std::memcpy(events.mutable_data(), result.events.data(), result.events.size() * sizeof(HtmlEvent));
-  return py::make_tuple(py::str(result.text), events);
+  return py::make_tuple(py::str(result.text.data(), result.text.size()), events);
 }
 
 py::tuple text_of(const py::str& html, const std::vector<std::string>& section_tags,
@@ -185,16 +185,17 @@ class HtmlPages {
 
   void keep(size_t document, HtmlText& found) {
     html_sections(found, sections_[document]);
-    // A large text is not copied: memory that it does not fill was not touched.
-    if (found.text.size() < kLarge)
-      texts_[document].assign(found.text);
-    else
+    if (found.text.size() < kLarge) {
+      texts_[document] = TextBuffer(found.text.view());
+    } else {
+      found.text.shrink();
       texts_[document] = std::exchange(found.text, {});
+    }
     if (found.events.capacity() > kLarge / 32) found = {};
   }
 
   const std::vector<std::string> section_tags_;
-  std::vector<std::string> texts_;
+  std::vector<TextBuffer> texts_;
   std::vector<HtmlSections> sections_;
   std::vector<int64_t> unread_;
 };

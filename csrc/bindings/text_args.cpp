@@ -169,11 +169,11 @@ int64_t Texts::about_size(int64_t i) const {
 
 bool Texts::has_surrogates(int64_t i) const { return !strings_.empty() && rc::has_surrogates(strings_[i].ptr()); }
 
-std::unique_ptr<Texts> Texts::from_utf8(std::vector<std::string>&& documents) {
+std::unique_ptr<Texts> Texts::from_utf8(std::vector<TextBuffer>&& documents) {
   std::unique_ptr<Texts> texts(new Texts());
-  const auto kept = std::make_shared<const std::vector<std::string>>(std::move(documents));
-  for (const std::string& text : *kept) {
-    texts->views_.emplace_back(text);
+  const auto kept = std::make_shared<const std::vector<TextBuffer>>(std::move(documents));
+  for (const TextBuffer& text : *kept) {
+    texts->views_.push_back(text.view());
     texts->ascii_.push_back(all_ascii(text.data(), static_cast<int64_t>(text.size())));
   }
   texts->documents_.push_back(kept);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text_buffer.h"
 #include "tokens/token_index.h"
 #include "tokens/wordpiece.h"
 
@@ -44,7 +45,7 @@ class Texts {
   // Any object with __arrow_c_stream__ or __arrow_c_array__ that holds (large) UTF-8 strings.
   static std::unique_ptr<Texts> from_arrow(const py::object& source);
   // Valid UTF-8, which the batch keeps.
-  static std::unique_ptr<Texts> from_utf8(std::vector<std::string>&& documents);
+  static std::unique_ptr<Texts> from_utf8(std::vector<TextBuffer>&& documents);
   // Takes over the documents of another batch, whose memory is then shared. Neither may be made of Python strings.
   void extend(const Texts& other);
   // Documents [begin, end): views of the same strings or Arrow memory, without what this batch has converted.
@@ -82,9 +83,9 @@ class Texts {
   void add_string(const py::object& string);
 
   std::vector<uint8_t> ascii_;
-  std::vector<py::object> strings_;                                         // the Python strings, if made from such
-  std::vector<py::object> kept_;                                            // Arrow capsules
-  std::vector<std::shared_ptr<const std::vector<std::string>>> documents_;  // of our own
+  std::vector<py::object> strings_;                                        // the Python strings, if made from such
+  std::vector<py::object> kept_;                                           // Arrow capsules
+  std::vector<std::shared_ptr<const std::vector<TextBuffer>>> documents_;  // of our own
   mutable std::vector<std::string_view> views_;
   mutable std::vector<Utf8Room> owned_;  // of the strings that are not ASCII
   mutable std::atomic<bool> converted_{true};

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/text_buffer.h"
+
 namespace rc {
 
 constexpr int64_t kHtmlTable = 7, kHtmlRow = 8, kHtmlCode = 9;
@@ -18,7 +20,7 @@ struct HtmlEvent {
 };
 
 struct HtmlText {
-  std::string text;
+  TextBuffer text;
   std::vector<HtmlEvent> events;
 };
 

@@ -37,7 +37,8 @@ class Renderer {
         other_sections_.push_back(name);
     }
     events_.clear();
-    out_.resize(std::max(out_.size(), size / 2 + 2 * kHtmlRoom));
+    out_.clear();
+    out_.reserve(size + kHtmlRoom);
   }
 
   // Text with its entities decoded. `readable` bytes of it, and what follows, may be read.
@@ -80,7 +81,7 @@ class Renderer {
       case Role::br:
         if (closing) break;
         space_ = false;
-        if (size_ > 0) {
+        if (out_.size() > 0) {
           begin();
           put("\n");
           broken_ = true;
@@ -127,34 +128,24 @@ class Renderer {
     settle();
     events_.erase(std::remove_if(events_.begin(), events_.end(), [](const HtmlEvent& e) { return e.level == kNone; }),
                   events_.end());
-    out_.resize(size_);
   }
 
  private:
   static constexpr int64_t kWaiting = -1;  // begins with the next text
   static constexpr int64_t kNone = 10;     // a heading, table or code without text
 
-  int64_t size() const { return static_cast<int64_t>(size_); }
+  int64_t size() const { return static_cast<int64_t>(out_.size()); }
 
-  // Room for n bytes more, and for what html_collapse may write behind them.
-  char* room(size_t n) {
-    const size_t need = size_ + n + kHtmlRoom;
-    if (need > out_.size()) out_.resize(need + need / 2);
-    return &out_[size_];
-  }
-  void put(std::string_view text) {
-    std::memcpy(room(text.size()), text.data(), text.size());
-    size_ += text.size();
-  }
+  void put(std::string_view text) { out_.add(text); }
   void put(int n, char c) {
     if (n <= 0) return;
-    std::memset(room(static_cast<size_t>(n)), c, static_cast<size_t>(n));
-    size_ += static_cast<size_t>(n);
+    std::memset(out_.room(static_cast<size_t>(n)), c, static_cast<size_t>(n));
+    out_.grow(static_cast<size_t>(n));
   }
   void put_collapsed(std::string_view text, size_t readable) {
-    char* to = room(text.size());
-    size_ += static_cast<size_t>(
-        collapse_(text.data(), static_cast<int64_t>(text.size()), static_cast<int64_t>(readable), to));
+    char* to = out_.room(text.size() + kHtmlRoom);
+    out_.grow(static_cast<size_t>(
+        collapse_(text.data(), static_cast<int64_t>(text.size()), static_cast<int64_t>(readable), to)));
   }
 
   bool is_other_section(std::string_view name) const {
@@ -164,7 +155,7 @@ class Renderer {
 
   // Writes what stands between the text so far and the text to come.
   void begin() {
-    if (size_ > 0) {
+    if (out_.size() > 0) {
       put(breaks_, '\n');
       if (breaks_ + cells_ == 0 && space_) put(1, ' ');
     }
@@ -235,12 +226,11 @@ class Renderer {
     events_[static_cast<size_t>(row_)].end = head_ || !data_;
   }
 
-  std::string& out_;  // size_ bytes of it are written
+  TextBuffer& out_;
   std::vector<HtmlEvent>& events_;
   decltype(RC_PICK(html_collapse)) collapse_;
   bool is_section_[256] = {};  // by the number of the tag
   std::vector<std::string> other_sections_;
-  size_t size_ = 0;
   size_t settled_ = 0;                                        // events before this one have their start
   int64_t heading_ = -1, table_ = -1, row_ = -1, code_ = -1;  // the open ones among the events
   int breaks_ = 0, pre_ = 0, tables_ = 0;

@@ -32,7 +32,7 @@ void append_words(std::string_view text, std::string& out) {
 
 class Sections {
  public:
-  Sections(const HtmlText& page, HtmlSections& out) : text_(page.text), events_(page.events), out_(out) {}
+  Sections(const HtmlText& page, HtmlSections& out) : text_(page.text.view()), events_(page.events), out_(out) {}
 
   void run() {
     for (const HtmlEvent& event : events_)

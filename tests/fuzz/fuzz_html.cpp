@@ -35,7 +35,7 @@ void check_sections(const rc::HtmlText& page) {
 void check(const rc::HtmlText& found, bool valid) {
   const auto size = static_cast<int64_t>(found.text.size());
   const auto* bytes = reinterpret_cast<const uint8_t*>(found.text.data());
-  if (valid) require(fuzz::valid_utf8(bytes, found.text.size()) == found.text, "valid UTF-8");
+  if (valid) require(fuzz::valid_utf8(bytes, found.text.size()) == found.text.view(), "valid UTF-8");
   for (const rc::HtmlEvent& event : found.events) {
     require(0 <= event.start && event.start <= size, "events in the text");
     require(-1 <= event.level && event.level <= rc::kHtmlCode, "kinds of events");
