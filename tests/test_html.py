@@ -293,6 +293,7 @@ def test_common_pages_are_read_in_one_pass(html):
         "<b hidden><p>a</b>b",
         "<i><b hidden>a</i>b",
         "<form><i><b></i></form>a",
+        "<p><b>a<form>b</form>c",
         "<span hidden><b><u></b></u>a</u>",
     ],
 )

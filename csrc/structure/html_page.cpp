@@ -21,7 +21,7 @@ using html::Tag;
 using html::Tokenizer;
 
 // Elements open at once, so that looking through them takes no more than constant time.
-constexpr size_t kMaxOpen = 256;
+constexpr size_t kMaxOpen = 256, kMaxFormatting = 64;
 
 constexpr uint64_t bit(Kind kind) { return uint64_t{1} << static_cast<int>(kind); }
 
@@ -64,6 +64,10 @@ class Page {
   struct Begun {
     std::string name;
     size_t depth;  // of the stack
+  };
+  struct Formatting {
+    uint8_t number;
+    size_t depth;  // kNone: something else has ended it, and it begins again with the next text
   };
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
@@ -160,6 +164,7 @@ class Page {
     const Element element = open_.back();
     open_.pop_back();
     paragraphs_ -= element.kind == Kind::p;
+    for (size_t i = formatting_.size(); i-- > 0 && formatting_[i].depth > open_.size();) formatting_[i].depth = kNone;
     if (base_ != kNone) {
       for (size_t i = inline_.size(); i-- > 0 && inline_[i].depth > open_.size();) inline_[i].depth = kNone;
       if (base_ == open_.size()) end_base(element.kind);
@@ -245,6 +250,7 @@ class Page {
           if (in_link_ && (attributes.hidden || inline_base())) given_up_ = true;
           in_link_ = true;
         }
+        begin_formatting(tag);
         if (attributes.hidden && !inline_base()) {
           push(kind, tag, true);
           return begin_in_form(name);
@@ -285,6 +291,8 @@ class Page {
         close_p();
         form_ = true;
         in_form_.clear();
+        begins_again_ = too_much_formatting_ || std::any_of(formatting_.begin(), formatting_.end(),
+                                                            [](const Formatting& f) { return f.depth == kNone; });
         break;
       case Kind::button: {
         const size_t at = find([](const Element& e) { return e.kind == Kind::button; }, ends_scope);
@@ -381,6 +389,7 @@ class Page {
         return end_plain(name);
       case Kind::formatting:
         if (name == "a") in_link_ = false;
+        end_formatting(tag);
         return end_inline(name, true);
       case Kind::br:
         if (in_table()) given_up_ = true;
@@ -403,7 +412,7 @@ class Page {
         form_ = false;
         const size_t at = find([](const Element& e) { return e.kind == Kind::form; }, ends_scope);
         if (at == kNone) return;
-        if (!in_form_.empty()) given_up_ = true;
+        if (!in_form_.empty() || begins_again_) given_up_ = true;
         for (size_t i = at + 1; i < open_.size(); i++) {  // only what ends by itself may be open in it
           const Kind inner = open_[i].kind;
           if (inner != Kind::p && inner != Kind::li && inner != Kind::description) given_up_ = true;
@@ -507,6 +516,20 @@ class Page {
                  std::any_of(inline_.begin(), inline_.end(), [](const Inline& i) { return i.hidden; });
   }
 
+  // The formatting elements that are open, so that those are known that begin again in a form.
+  void begin_formatting(const Tag& tag) {
+    if (formatting_.size() == kMaxFormatting) {
+      too_much_formatting_ = true;
+      formatting_.erase(formatting_.begin());
+    }
+    formatting_.push_back({tag.number, open_.size()});
+  }
+  void end_formatting(const Tag& tag) {
+    for (size_t i = formatting_.size(); i-- > 0;)
+      if (formatting_[i].number == tag.number)
+        return static_cast<void>(formatting_.erase(formatting_.begin() + static_cast<std::ptrdiff_t>(i)));
+  }
+
   // A form that ends while inline elements are open in it goes on around what follows. One that does not end in its
   // turn stays among them.
   void begin_in_form(std::string_view name) {
@@ -570,6 +593,9 @@ class Page {
   std::vector<std::string> drawing_;  // elements open in an svg, itself included
   int64_t templates_ = 0;
   std::vector<Begun> in_form_;  // inline elements that are open in the form
+  std::vector<Formatting> formatting_;
+  bool begins_again_ = false;  // formatting elements do in the form
+  bool too_much_formatting_ = false;
   bool option_ = false, group_ = false;
   bool given_up_ = false, form_ = false, head_ = true, in_link_ = false;
   bool begun_ = false;      // a declaration of the page's type comes too late
