@@ -146,21 +146,27 @@ struct Pieces {
   }
 };
 
-// Columns that are filled row by row.
+// Columns that are filled row by row, in one piece of memory.
 template <size_t N>
-struct Filled {
-  std::vector<int64_t> columns[N];
-  explicit Filled(size_t rows) {
-    for (auto& c : columns) c.reserve(rows);
-  }
+class Filled {
+ public:
+  explicit Filled(size_t rows) : rows_(rows), values_(new int64_t[N * rows]) {}
   template <class... Values>
   void add(Values... values) {
-    size_t i = 0;
-    (columns[i++].push_back(values), ...);
+    static_assert(sizeof...(Values) == N);
+    size_t column = 0;
+    ((values_[column++ * rows_ + row_] = values), ...);
+    row_++;
   }
+  int64_t size() const { return static_cast<int64_t>(row_); }
   void give(py::dict& out, const std::array<const char*, N>& names) {
-    for (size_t i = 0; i < N; i++) out[names[i]] = take(std::move(columns[i]));
+    const py::tuple columns = take_columns(std::move(values_), N, rows_);
+    for (size_t i = 0; i < N; i++) out[names[i]] = columns[i];
   }
+
+ private:
+  size_t rows_, row_ = 0;
+  std::unique_ptr<int64_t[]> values_;
 };
 
 std::vector<LevelArgument> level_arguments(const py::list& levels, int64_t documents) {
@@ -204,8 +210,8 @@ py::dict pieces_of_batch(const Texts& texts, const py::object& measure, const py
   for (int64_t d = 0; d < texts.size(); d++) {
     for (const SectionPart& p : parts[d]) part_columns.add(p.start, p.end, p.section + sections.offsets[d], p.table);
     for (const SectionPiece& p : pieces[d]) piece_columns.add(p.start, p.end, p.tokens, p.part + part_offsets.back());
-    part_offsets.push_back(static_cast<int64_t>(part_columns.columns[0].size()));
-    offsets.push_back(static_cast<int64_t>(piece_columns.columns[0].size()));
+    part_offsets.push_back(part_columns.size());
+    offsets.push_back(piece_columns.size());
   }
   py::dict out;
   out["part_offsets"] = take(std::move(part_offsets));
