@@ -129,12 +129,16 @@ class HtmlSections(SectionColumns):
         self._texts = texts
         self._prepend_headings = prepend_headings
         self._paths: list[tuple[str, ...]] | None = None
+        self._sections: dict[tuple[int, bool], Section] = {}  # sections with one path share it
 
     def __getitem__(self, number: int) -> Section:
-        path = int(self.columns["path"][number])
-        titles = self.paths()[path] if path >= 0 else ()
-        context = heading_prefixes(titles) if self._prepend_headings else ()
-        return Section(0, 0, titles, (), context, bare=bool(self.columns["bare"][number]))
+        path, bare = int(self.columns["path"][number]), bool(self.columns["bare"][number])
+        found = self._sections.get((path, bare))
+        if found is None:
+            titles = self.paths()[path] if path >= 0 else ()
+            context = heading_prefixes(titles) if self._prepend_headings else ()
+            found = self._sections[path, bare] = Section(0, 0, titles, (), context, bare=bare)
+        return found
 
     def paths(self) -> list[tuple[str, ...]]:
         if self._paths is None:

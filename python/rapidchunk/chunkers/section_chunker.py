@@ -116,7 +116,9 @@ class SectionChunker(Chunker):
         runs = zip(*(found[name].tolist() for name in ("first", "main", "last", "into")))
         prefixes: dict[int, tuple[str, ...]] = {}
         for row, (first, main, last, into) in enumerate(runs):
-            before = self._prefixes(cutter.part(first), cutter.part(main), cutter.part(last), into)
+            part = cutter.part(first)
+            main_part = part if main == first else cutter.part(main)
+            before = self._prefixes(part, main_part, main_part if last == main else cutter.part(last), into)
             if before:
                 prefixes[row] = before
         return self._with_prefixes(chunks, prefixes)
