@@ -12,7 +12,7 @@ import numpy as np
 
 from rapidchunk import _core
 
-__all__ = ["LazyColumn", "SpanTexts", "joined"]
+__all__ = ["LazyColumn", "PrefixedTexts", "SpanTexts", "joined"]
 
 
 class _Column(Sequence[Any]):
@@ -80,6 +80,12 @@ class SpanTexts(_Column):
         self._texts = texts.part(0, len(texts))  # without what a stage has converted
         self._spans = document, start, end, byte_start, byte_end
 
+    def sizes(self, rows: list[int]) -> list[int]:
+        """The characters of some of them."""
+        _, start, end, *_ = self._spans
+        sizes: list[int] = (end[rows] - start[rows]).tolist()
+        return sizes
+
     @property
     def nbytes(self) -> int:
         """Bytes of the spans."""
@@ -92,6 +98,23 @@ class SpanTexts(_Column):
         if isinstance(item, slice):
             return self._texts.slices(*(np.ascontiguousarray(column[item]) for column in self._spans))
         return self._texts.slice(*(int(column[item]) for column in self._spans))
+
+
+class PrefixedTexts(_Column):
+    """The texts of spans behind a prefix, made anew each time; None where there is no prefix."""
+
+    def __init__(self, prefixes: Sequence[str | None], texts: SpanTexts) -> None:
+        self._prefixes = prefixes
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, slice):
+            return [self[row] for row in range(*item.indices(len(self)))]
+        prefix = self._prefixes[item]
+        return None if prefix is None else prefix + self._texts[item]
 
 
 class _Chain(_Column):

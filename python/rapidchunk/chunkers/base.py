@@ -22,6 +22,9 @@ __all__ = ["Chunker"]
 # kept for a batch (token positions, UTF-8 copies) stays small beside the documents.
 BATCH_BYTES = 8 << 20
 
+# The texts of chunks are made so many characters at a time: enough for several threads, little beside a large document.
+RUN = 1 << 20
+
 Progress = Callable[[int, "int | None"], object]
 
 

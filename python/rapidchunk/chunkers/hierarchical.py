@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, _Batch, runs, whole_number
+from rapidchunk.chunkers.base import RUN, Chunker, _Batch, runs, whole_number
 from rapidchunk.chunkers.sections import heading_prefixes
 from rapidchunk.chunkers.sentence import SentenceChunker
 from rapidchunk.chunks import COLUMNS, Chunks, join_columns, total_report
@@ -17,9 +17,6 @@ from rapidchunk.sentences import Splitter, byte_spans, sentence_rules
 from rapidchunk.vectors import joined
 
 __all__ = ["HierarchicalChunker", "SentenceWindowChunker"]
-
-RUN = 1 << 20
-"""Characters of chunks whose children are made at a time: enough for several threads, little beside a large document."""
 
 
 class HierarchicalChunker(Chunker):

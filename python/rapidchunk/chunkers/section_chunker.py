@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rapidchunk import _core
-from rapidchunk.chunkers.base import Chunker, _Batch, check_within, threads
+from rapidchunk.chunkers.base import RUN, Chunker, _Batch, check_within, runs, threads
 from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS
 from rapidchunk.chunkers.section_cutter import SectionCutter
 from rapidchunk.chunkers.sections import Section, SectionColumns, Sections
 from rapidchunk.chunks import COLUMNS, Chunks
-from rapidchunk.columns import LazyColumn
+from rapidchunk.columns import LazyColumn, PrefixedTexts, SpanTexts
 
 __all__ = ["SectionChunker", "naming"]
 
@@ -121,21 +121,26 @@ class SectionChunker(Chunker):
             before = self._prefixes(part, main_part, main_part if last == main else cutter.part(last), into)
             if before:
                 prefixes[row] = before
-        return self._with_prefixes(chunks, prefixes)
+        columns = (chunks.document, chunks.start, chunks.end, chunks.byte_start, chunks.byte_end)
+        texts = SpanTexts(cutter.texts, *columns)
+        return PrefixedTexts(LazyColumn(len(chunks), lambda: self._fitting(texts, prefixes)), texts)
 
-    def _with_prefixes(self, chunks: Chunks, left: dict[int, tuple[str, ...]]) -> list[str | None]:
-        """Puts before the text of a row the first of its prefixes with which it fits."""
-        contexts: list[str | None] = [None] * len(chunks)
-        while left:
-            made = [prefixes[0] + chunks[row].text for row, prefixes in left.items()]
-            rest: dict[int, tuple[str, ...]] = {}
-            for (row, prefixes), text, size in zip(left.items(), made, self.tokenizer.count(made).tolist()):
-                if size <= self.max_tokens:
-                    contexts[row] = text
-                elif len(prefixes) > 1:
-                    rest[row] = prefixes[1:]
-            left = rest
-        return contexts
+    def _fitting(self, texts: SpanTexts, prefixes: dict[int, tuple[str, ...]]) -> list[str | None]:
+        """The first of its prefixes with which the text of a row fits. Run by run, since their texts may be all of a document."""
+        found: list[str | None] = [None] * len(texts)
+        rows = list(prefixes)
+        for begin, end in runs(texts.sizes(rows), RUN):
+            left = {row: prefixes[row] for row in rows[begin:end]}
+            while left:
+                sizes = self.tokenizer.count([before[0] + texts[row] for row, before in left.items()]).tolist()
+                rest: dict[int, tuple[str, ...]] = {}
+                for (row, before), size in zip(left.items(), sizes):
+                    if size <= self.max_tokens:
+                        found[row] = before[0]
+                    elif len(before) > 1:
+                        rest[row] = before[1:]
+                left = rest
+        return found
 
 
 @contextmanager

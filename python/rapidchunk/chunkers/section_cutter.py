@@ -30,6 +30,7 @@ class SectionCutter:
         keeps_context: cut a section that would leave no room for the shortest of its contexts.
 
     Attributes:
+        texts: as given.
         pieces: the columns of `rapidchunk.kernels.reference.section_pieces`: the parts of the sections (long tables are parts
             by themselves), cut where they are too long.
         levels: where these may be cut, for the kernels.
@@ -52,7 +53,7 @@ class SectionCutter:
         self._repeats_heads = repeats_heads
         self._special = chunker.tokenizer.special_tokens
         self._room = chunker.max_tokens - self._special
-        self._texts = texts
+        self.texts = texts
         self._sections = sections
         self.measure = chunker.tokenizer.measure(texts, threads())
         self.levels: list[Any] = [list(level) for level in separators]
@@ -66,11 +67,11 @@ class SectionCutter:
         """What is known of a part."""
         section = self._sections[int(self.pieces["part_section"][number])]
         table = int(self.pieces["part_table"][number])
-        return section if table < 0 else of_table(section, *self._sections.table(self._texts, table))
+        return section if table < 0 else of_table(section, *self._sections.table(self.texts, table))
 
     def _cut_again(self) -> None:
         """Cuts sections that are too long once more, where something takes room in their pieces or `within` cuts them."""
-        pieces, chunker, texts, room = self.pieces, self._chunker, self._texts, self._room
+        pieces, chunker, texts, room = self.pieces, self._chunker, self.texts, self._room
         n = len(pieces["part_start"])
         many = np.bincount(pieces["part"], minlength=n) > 1
         if self.room_left is None and not many.any():
@@ -195,5 +196,5 @@ class SectionCutter:
         at = [(part, position) for part, t in zip(parts, tables) for position in row[rows[t] : rows[t + 1]].tolist()]
         if not at:
             return []
-        bounds = np.searchsorted(document[[part for part, _ in at]], np.arange(len(self._texts) + 1))
+        bounds = np.searchsorted(document[[part for part, _ in at]], np.arange(len(self.texts) + 1))
         return [(np.array([(position, position) for _, position in at], np.int64), bounds)]
