@@ -6,7 +6,8 @@ import json
 
 import pytest
 import rapidchunk as rc
-from rapidchunk.chunkers.turns import transcript_turns
+from rapidchunk.chunkers.turn_sections import TurnSections
+from rapidchunk.chunkers.turns import Turn, transcript_turns
 
 
 def turns(text):
@@ -170,3 +171,19 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="overlap_turns"):
         rc.ChatChunker(overlap=3, overlap_turns=1)
     assert [rc.ChatChunker()(nothing).documents for nothing in ("", "[]", [[]], [])] == [1, 1, 1, 0]
+
+
+def test_sections_of_turns_are_made_when_asked_for():
+    text = "Ada: one.\nBen: two.\n[10:16] * carol joins\nAda: three."
+    turns = list(transcript_turns(text))
+    sections = TurnSections(turns, None)
+    assert [(s.start, s.end, s.values) for s in sections] == turns and sections[-1].context == ("Ada: ",)
+    assert [s.values for s in sections[1:3]] == [turn for *_, turn in turns[1:3]]
+    assert not any(s.apart for s in sections)
+
+
+@pytest.mark.parametrize(("max_gap", "apart"), [(60, [0, 0, 1, 0, 1]), (0, [0, 1, 1, 0, 1]), (4000, [0, 0, 0, 0, 1])])
+def test_gaps_between_turns(max_gap, apart):
+    times = [0.0, 30.0, 3600.0, None, 3600.0 - 60]  # the last is of the next day
+    turns = [(i, i + 1, Turn("Ada", None, seconds, i)) for i, seconds in enumerate(times)]
+    assert [s.apart for s in TurnSections(turns, max_gap)] == [bool(x) for x in apart]

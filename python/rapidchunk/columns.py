@@ -12,17 +12,17 @@ import numpy as np
 
 from rapidchunk import _core
 
-__all__ = ["LazyColumn", "PrefixedTexts", "SpanTexts", "joined"]
+__all__ = ["Column", "LazyColumn", "PrefixedTexts", "SpanTexts", "joined"]
 
 
-class _Column(Sequence[Any]):
+class Column(Sequence[Any]):
     """Compares, shows and pickles as the list of its values."""
 
     @abstractmethod
     def __getitem__(self, item: Any) -> Any: ...
 
     def __eq__(self, other: object) -> bool:
-        return list(self) == (list(other) if isinstance(other, _Column) else other)
+        return list(self) == (list(other) if isinstance(other, Column) else other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -33,7 +33,7 @@ class _Column(Sequence[Any]):
         return list, (list(self),)
 
 
-class LazyColumn(_Column):
+class LazyColumn(Column):
     """All values are made when one of them is first asked for; then it is the list of them."""
 
     def __init__(self, size: int, make: Callable[[], list[Any]]) -> None:
@@ -58,7 +58,7 @@ class LazyColumn(_Column):
         return iter(self._list())
 
 
-class SpanTexts(_Column):
+class SpanTexts(Column):
     """The texts of spans, made anew each time.
 
     Args:
@@ -100,7 +100,7 @@ class SpanTexts(_Column):
         return self._texts.slice(*(int(column[item]) for column in self._spans))
 
 
-class PrefixedTexts(_Column):
+class PrefixedTexts(Column):
     """The texts of spans behind a prefix, made anew each time; None where there is no prefix."""
 
     def __init__(self, prefixes: Sequence[str | None], texts: SpanTexts) -> None:
@@ -117,7 +117,7 @@ class PrefixedTexts(_Column):
         return None if prefix is None else prefix + self._texts[item]
 
 
-class _Chain(_Column):
+class _Chain(Column):
     """Columns one after the other."""
 
     def __init__(self, parts: list[Sequence[Any]]) -> None:
@@ -144,6 +144,6 @@ def joined(columns: list[Any]) -> Any:
         return columns[0]
     if isinstance(columns[0], np.ndarray):
         return np.concatenate(columns)
-    if isinstance(columns[0], _Column):
+    if isinstance(columns[0], Column):
         return _Chain(columns)
     return [value for column in columns for value in column]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rapidchunk.chunkers.base import Chunker
@@ -88,7 +88,9 @@ class ApiChunker(SectionChunker):
                 sections.append(Section(start, end, path, part, context, bare=bare))
         return document, sections
 
-    def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
+    def _columns(
+        self, chunks: Chunks, sections: Sequence[Section], first: list[int], last: list[int]
+    ) -> dict[str, Any]:
         columns: dict[str, list[Any]] = {name: [] for name in _Part._fields}
         for a, b in zip(first, last):
             parts = [section.values for section in sections[a : b + 1] if not section.bare] or [sections[b].values]

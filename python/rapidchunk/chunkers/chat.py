@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rapidchunk.chunkers.base import Chunker, choice, whole_number
 from rapidchunk.chunkers.section_chunker import SectionChunker
 from rapidchunk.chunkers.section_cutter import SectionCutter
 from rapidchunk.chunkers.sections import Section, SectionColumns
+from rapidchunk.chunkers.turn_sections import TurnSections
 from rapidchunk.chunkers.turns import as_messages, message_turns, transcript_turns
 from rapidchunk.chunks import Chunks
 
@@ -74,26 +76,13 @@ class ChatChunker(SectionChunker):
     def _is_document(self, text: Any) -> bool:
         return isinstance(text, str) or (isinstance(text, list) and bool(text) and isinstance(text[0], Mapping))
 
-    def _read(self, document: Any) -> tuple[str, list[Section]]:
+    def _read(self, document: Any) -> tuple[str, Sequence[Section]]:
         messages = self._messages(document)
         if messages is None:
             text = str(document)
-            turns = list(transcript_turns(text))
-        else:
-            text, turns = message_turns(messages)
-        sections: list[Section] = []
-        before: float | None = None
-        for start, end, turn in turns:
-            apart = self.max_gap is not None and before is not None and turn.seconds is not None
-            if apart and self.max_gap is not None:
-                gap = (turn.seconds or 0) - (before or 0)
-                apart = (
-                    gap + 86400 if -86400 < gap < 0 else gap
-                ) >= self.max_gap  # times of day begin again at midnight
-            before = before if turn.seconds is None else turn.seconds
-            context = (f"{turn.speaker}: ",) if turn.speaker else ()
-            sections.append(Section(start, end, (), turn, context, apart))
-        return text, sections
+            return text, TurnSections(transcript_turns(text), self.max_gap)
+        text, turns = message_turns(messages)
+        return text, TurnSections(turns, self.max_gap)
 
     def _messages(self, document: Any) -> list[Any] | None:
         if not isinstance(document, str):
@@ -115,16 +104,18 @@ class ChatChunker(SectionChunker):
 
     def _groups(self, texts: _core.Texts, sections: SectionColumns, cutter: SectionCutter) -> np.ndarray:
         """Fills chunks turn by turn; the next begins with the turns it repeats, if these leave room for a new one."""
-        section, tokens = (cutter.pieces[name].tolist() for name in ("part", "tokens"))
-        of = np.repeat(np.arange(len(texts)), np.diff(cutter.pieces["offsets"])).tolist()
+        pieces = cutter.pieces
+        section, tokens = (pieces[name].data for name in ("part", "tokens"))
+        of = np.repeat(np.arange(len(texts)), np.diff(pieces["offsets"])).data
+        is_apart = sections.columns["apart"][pieces["part_section"]].data
         most = self.max_tokens - self.tokenizer.special_tokens
-        groups: list[tuple[int, int]] = []
+        groups = array("q")
         first, size = 0, 0
         for i, own in enumerate(tokens):
             new_document = i > 0 and of[i] != of[i - 1]
-            apart = i > 0 and section[i] != section[i - 1] and cutter.part(section[i]).apart
+            apart = i > 0 and section[i] != section[i - 1] and is_apart[section[i]]
             if i and (new_document or apart or size + own > most):
-                groups.append((first, i - 1))
+                groups.extend((first, i - 1))
                 begin, size = i, own
                 while not (new_document or apart) and begin - 1 > first and size + tokens[begin - 1] <= most:
                     if size - own + tokens[begin - 1] > self.overlap and i - begin >= self.overlap_turns:
@@ -137,11 +128,13 @@ class ChatChunker(SectionChunker):
                 first = begin
             else:
                 size += own
-        if tokens:
-            groups.append((first, len(tokens) - 1))
+        if len(tokens):
+            groups.extend((first, len(tokens) - 1))
         return np.array(groups, np.int64).reshape(-1, 2)
 
-    def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
+    def _columns(
+        self, chunks: Chunks, sections: Sequence[Section], first: list[int], last: list[int]
+    ) -> dict[str, Any]:
         columns: dict[str, list[Any]] = {
             n: [] for n in ("speaker", "speakers", "time_start", "time_end", "turn_start", "turn_end")
         }

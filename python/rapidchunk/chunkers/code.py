@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rapidchunk.chunkers import grammars
@@ -158,7 +158,9 @@ class CodeChunker(SectionChunker):
             return first.context
         return _headers(first.values.outer) if first.values.outer == last.values.outer else ()
 
-    def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
+    def _columns(
+        self, chunks: Chunks, sections: Sequence[Section], first: list[int], last: list[int]
+    ) -> dict[str, Any]:
         names, name, kinds = [], [], []
         for row, (a, b) in enumerate(zip(first, last)):
             units = [section.values for section in sections[a : b + 1]]

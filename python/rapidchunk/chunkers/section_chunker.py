@@ -14,7 +14,7 @@ from rapidchunk.chunkers.recursive import DEFAULT_SEPARATORS
 from rapidchunk.chunkers.section_cutter import SectionCutter
 from rapidchunk.chunkers.sections import Section, SectionColumns, Sections
 from rapidchunk.chunks import COLUMNS, Chunks
-from rapidchunk.columns import LazyColumn, PrefixedTexts, SpanTexts
+from rapidchunk.columns import LazyColumn, PrefixedTexts, SpanTexts, joined
 
 __all__ = ["SectionChunker", "naming"]
 
@@ -43,7 +43,7 @@ class SectionChunker(Chunker):
         check_within(within, self)
         self.within = within
 
-    def _read(self, document: Any) -> tuple[str, list[Section]]:
+    def _read(self, document: Any) -> tuple[str, Sequence[Section]]:
         """The text of a document and its sections. A strategy that reads many documents at once has a `_plan` of its own instead.
 
         Raises:
@@ -51,7 +51,9 @@ class SectionChunker(Chunker):
         """
         raise NotImplementedError
 
-    def _columns(self, chunks: Chunks, sections: list[Section], first: list[int], last: list[int]) -> dict[str, Any]:
+    def _columns(
+        self, chunks: Chunks, sections: Sequence[Section], first: list[int], last: list[int]
+    ) -> dict[str, Any]:
         """The strategy's further columns of chunks that begin in section `first` and end in `last`."""
         return {}
 
@@ -64,16 +66,16 @@ class SectionChunker(Chunker):
         source: list[str] = []
 
         def chunk(begin: int, end: int) -> Chunks:
-            sections: list[Section] = []
+            parts: list[Sequence[Section]] = []
             offsets = [0]
             for number in range(begin, end):
                 with naming(number):
                     text, found = self._read(batch.source[number])
                 source.append(text)
-                sections.extend(found)
-                offsets.append(len(sections))
+                parts.append(found)
+                offsets.append(offsets[-1] + len(found))
             texts = _core.Texts(source[begin:end])
-            return self._chunk_sections(texts, Sections(texts, sections, np.array(offsets)))
+            return self._chunk_sections(texts, Sections(texts, joined(parts) if parts else [], np.array(offsets)))
 
         return source, chunk
 
@@ -95,12 +97,13 @@ class SectionChunker(Chunker):
         chunks = Chunks(texts, {name: found[name] for name in COLUMNS})
         path = found["path"]
         headings = LazyColumn(len(chunks), lambda: _headings(path.tolist(), sections.paths()))
+        context = self._contexts(chunks, cutter, found)
+        part_section = cutter.pieces["part_section"]
+        del cutter  # with the tokens of the texts, before there are more columns
         further: dict[str, Any] = {}
         if sections.listed is not None:
-            part_section = cutter.pieces["part_section"]
             first, last = (part_section[found[name]].tolist() for name in ("first", "last"))
             further = self._columns(chunks, sections.listed, first, last)
-        context = self._contexts(chunks, cutter, found)
         return chunks.replace(headings=headings, **further, context=context)
 
     def _groups(self, texts: _core.Texts, sections: SectionColumns, cutter: SectionCutter) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class SectionColumns(ABC):
     """
 
     columns: dict[str, np.ndarray]
-    listed: list[Section] | None
+    listed: Sequence[Section] | None
     with_context: np.ndarray
     headed: np.ndarray
 
@@ -68,29 +69,29 @@ class Sections(SectionColumns):
         sections, offsets: of all documents; those of document d are ``sections[offsets[d]:offsets[d + 1]]``.
     """
 
-    def __init__(self, texts: _core.Texts, sections: list[Section], offsets: np.ndarray) -> None:
+    def __init__(self, texts: _core.Texts, sections: Sequence[Section], offsets: np.ndarray) -> None:
         self.listed = self._sections = sections
         self._paths: dict[tuple[str, ...], int] = {}
         parents: list[int] = []
-        path = [self._path(section.headings, parents) for section in sections]
-        points = np.array([section[:2] for section in sections], np.int64).reshape(-1, 2)
-        spans = _core.byte_offsets(texts, offsets, points)
+        # In one go, since sections may be made one by one.
+        kinds = [("start", "i8"), ("end", "i8"), ("bare", "u1"), ("apart", "u1"), ("path", "i8"), ("context", "?")]
+        rows = ((s.start, s.end, s.bare, s.apart, self._path(s.headings, parents), bool(s.context)) for s in sections)
+        known = np.fromiter(rows, kinds, len(sections))
+        spans = _core.byte_offsets(texts, offsets, np.stack([known["start"], known["end"]], axis=1))
         n = len(sections)
         none = np.empty(0, np.int64)
         self.columns = {
             "offsets": np.asarray(offsets, np.int64),
             "start": np.ascontiguousarray(spans[:, 0]),
             "end": np.ascontiguousarray(spans[:, 1]),
-            "bare": np.fromiter((section.bare for section in sections), np.uint8, n),
-            "apart": np.fromiter((section.apart for section in sections), np.uint8, n),
-            "path": np.array(path, np.int64),
+            **{name: np.ascontiguousarray(known[name]) for name in ("bare", "apart", "path")},
             "path_parent": np.array(parents, np.int64),
             "tables": np.zeros(n + 1, np.int64),
             "rows": np.zeros(1, np.int64),
             **dict.fromkeys(("table_start", "table_end", "row"), none),
             "loose": np.empty(0, np.uint8),
         }
-        self.with_context = np.fromiter((bool(section.context) for section in sections), bool, n)
+        self.with_context = np.ascontiguousarray(known["context"])
         self.headed = np.empty(0, bool)
 
     def _path(self, headings: tuple[str, ...], parents: list[int]) -> int:

@@ -62,27 +62,33 @@ class Turn(NamedTuple):
 
 def transcript_turns(text: str) -> Iterator[tuple[int, int, Turn]]:
     """(start, end, turn) in order; together they are the text. What is before the first speaker is a turn of nobody."""
-    found = [match for match in _TURN.finditer(text) if _speaks(match)]
-    heads = sum(match["head"] is not None for match in found)
+    known: dict[str | None, str | None] = {}  # one str for each speaker and time
+    found = [_mark(match, known) for match in _TURN.finditer(text) if _speaks(match)]
+    heads = sum(way == "head" for *_, way in found)
     if heads:  # one of the two ways to write names; the other is chance
-        plain = sum(match["name"] is not None and match["time"] is None for match in found)
-        other = "name" if heads >= plain else "head"
-        found = [match for match in found if match[other] is None or match["time"] is not None]
+        other = "name" if heads >= sum(way == "name" for *_, way in found) else "head"
+        found = [mark for mark in found if mark[-1] != other]
     start, speaker, time, number = 0, None, None, 0
-    for match in found:
-        if match["event"] and time is None:
+    for at, name, when, way in found:
+        if way == "event" and time is None:
             continue
-        if match.start() > start and not text[start : match.start()].isspace():
-            yield start, match.start(), Turn(speaker, time, _seconds(time), number)
+        if at > start and not text[start:at].isspace():
+            yield start, at, Turn(speaker, time, _seconds(time), number)
             number += 1
-        start, speaker = match.start(), match["nick"] or match["voice"] or match["name"] or match["head"]
-        time = match["time"] or match["later"] or match["at"] or match["cue"] or _clean(match["event"])
+        start, speaker, time = at, name, when
     if start < len(text):
         yield start, len(text), Turn(speaker, time, _seconds(time), number)
 
 
-def _clean(event: str | None) -> str | None:
-    return event and event.strip("[] \t-–—")
+def _mark(match: re.Match[str], known: dict[str | None, str | None]) -> tuple[int, str | None, str | None, str]:
+    """Where a turn begins, its speaker and time, and how it is marked: "event"; by a "name" or "head" without a time before it;
+    or in some way that is never chance. A tuple of these is a tenth of a match."""
+    event = match["event"]
+    speaker = match["nick"] or match["voice"] or match["name"] or match["head"]
+    time = match["time"] or match["later"] or match["at"] or match["cue"] or (event and event.strip("[] \t-–—"))
+    timed = match["time"] is not None
+    way = "event" if event else "head" if match["head"] else "name" if match["name"] and not timed else "sure"
+    return match.start(), known.setdefault(speaker, speaker), known.setdefault(time, time), way
 
 
 def _speaks(match: re.Match[str]) -> bool:
