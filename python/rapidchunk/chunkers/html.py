@@ -108,7 +108,7 @@ class HtmlChunker(SectionChunker):
 
     def _contexts(self, chunks: Chunks, cutter: SectionCutter, found: dict[str, np.ndarray]) -> Sequence[str | None]:
         rows = len(chunks)
-        if not cutter.with_context().any():
+        if not self.prepend_headings and cutter.pieces["part_table"].max(initial=-1) < 0:
             return LazyColumn(rows, lambda: [None] * rows)
         return LazyColumn(rows, lambda: list(super(HtmlChunker, self)._contexts(chunks, cutter, found)))
 

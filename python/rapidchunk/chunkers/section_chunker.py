@@ -97,14 +97,15 @@ class SectionChunker(Chunker):
         chunks = Chunks(texts, {name: found[name] for name in COLUMNS})
         path = found["path"]
         headings = LazyColumn(len(chunks), lambda: _headings(path.tolist(), sections.paths()))
+        cutter.measure = None  # the tokens of the texts go before there are more columns
         context = self._contexts(chunks, cutter, found)
         part_section = cutter.pieces["part_section"]
-        del cutter  # with the tokens of the texts, before there are more columns
         further: dict[str, Any] = {}
         if sections.listed is not None:
             first, last = (part_section[found[name]].tolist() for name in ("first", "last"))
             further = self._columns(chunks, sections.listed, first, last)
-        return chunks.replace(headings=headings, **further, context=context)
+        chunks.extra = {"headings": headings, **further, "context": context}
+        return chunks
 
     def _groups(self, texts: _core.Texts, sections: SectionColumns, cutter: SectionCutter) -> np.ndarray:
         """Runs of pieces that make a chunk: int64 [chunks, 2], the first and the last."""
