@@ -84,7 +84,7 @@ class SectionCutter:
             for i in np.flatnonzero(after_bare & (least > 0)).tolist():
                 heads[i] = self._heads(i, sizes, room // 2)
             many |= (sizes + heads + least > room) & (least > 0)
-        reserved = self._reserved(many & (self.with_context() | after_bare), sizes, room // 2)
+        reserved = self._reserved(many & (self._with_context() | after_bare), sizes, room // 2)
         with_inner = chunker.within is not None or chunker.overlap > 0
         by_inner = many & (self._without_rows() if with_inner else False)
         by_room = ~by_inner & many & (reserved > 0)
@@ -149,7 +149,7 @@ class SectionCutter:
         return reserved
 
     def _room_left(self) -> np.ndarray:
-        shortest = {row: self.part(row).context[-1] for row in np.flatnonzero(self.with_context()).tolist()}
+        shortest = {row: self.part(row).context[-1] for row in np.flatnonzero(self._with_context()).tolist()}
         sizes = self._sizes(set(shortest.values()))
         room_left = np.zeros(len(self.pieces["part_start"]), np.int64)
         for row, text in shortest.items():
@@ -172,7 +172,7 @@ class SectionCutter:
         bare = self._sections.columns["bare"][self.pieces["part_section"]].astype(bool)
         return np.concatenate([[False], bare[:-1]])[: len(bare)]
 
-    def with_context(self) -> np.ndarray:
+    def _with_context(self) -> np.ndarray:
         """Whether there is anything that could go before each part."""
         sections, part_table = self._sections, self.pieces["part_table"]
         found: np.ndarray = sections.with_context[self.pieces["part_section"]]
