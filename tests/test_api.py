@@ -8,6 +8,8 @@ import sys
 import pytest
 import rapidchunk as rc
 import yaml
+from rapidchunk.chunkers import ApiChunker
+from rapidchunk.chunkers.openapi import read
 
 PETS = """\
 openapi: 3.0.0
@@ -155,3 +157,29 @@ def test_without_yaml(monkeypatch):
     assert len(rc.ApiChunker()('{"a": 1}')) == 1
     with pytest.raises(ImportError, match=r"rapidchunk\[api\]"):
         rc.ApiChunker()("a: 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1,}', '{"a" 1}', '{"a": 1 "b": 2}', '{"a": 1} {}', '{"a": 1}x', "{", '{"a"', '{"a":', '{"paths": {"/x": {"get": }}}',
+     '{"paths": {"/x": {"get": {},}}}', '{a: 1}', '{"paths": {"/x": {"get": {}}}', '{"a": "\n"}', "\u00a0{}"],
+)  # fmt: skip
+def test_what_is_no_json_is_refused_as_json_does(text):
+    with pytest.raises(ValueError, match="document 0: the description is not valid JSON") as caught:
+        ApiChunker()(text)
+    with pytest.raises(ValueError) as wanted:
+        json.loads(text)
+    assert str(wanted.value) in str(caught.value)
+
+
+def test_a_description_is_read_as_json_reads_it():
+    """Values that come twice, that are no objects, and references into paths."""
+    text = """{"openapi": "3.0.0", "paths": {"/a": {"get": {"summary": "old"}, "parameters": [{"name": "q", "in": "query"}],
+      "get": {"summary": "new", "responses": {"200": {"$ref": "#/paths/~1b/post"}}}}, "/b": {"post": {"description": "Told."}},
+      "/c": null, "/d": {}, "/e": {"get": 5}}, "components": {"schemas": {}, "x": []}, "definitions": {"Pet": {}}} """
+    api, starts = read(text)
+    assert json.loads(json.dumps(api, default=dict)) == json.loads(text)
+    assert [text[at] for at, _ in starts] == ['"'] * len(starts)
+    assert ("paths", "/b", "post") in [place for _, place in starts]
+    context = next(c for c in ApiChunker()(text).extra["context"] if c and "GET /a" in c)
+    assert "new" in context and "200: Told." in context

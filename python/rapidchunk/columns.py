@@ -18,6 +18,8 @@ __all__ = ["Column", "LazyColumn", "PrefixedTexts", "SpanTexts", "joined"]
 class Column(Sequence[Any]):
     """Compares, shows and pickles as the list of its values."""
 
+    __slots__ = ()
+
     @abstractmethod
     def __getitem__(self, item: Any) -> Any: ...
 

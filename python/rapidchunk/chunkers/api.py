@@ -18,6 +18,7 @@ from rapidchunk.chunkers.openapi import (
 from rapidchunk.chunkers.section_chunker import SectionChunker
 from rapidchunk.chunkers.sections import Section
 from rapidchunk.chunks import Chunks
+from rapidchunk.columns import Column
 
 __all__ = ["ApiChunker"]
 
@@ -76,7 +77,7 @@ class ApiChunker(SectionChunker):
         if not document.strip():
             return document, []
         api, starts = read(document)
-        found: list[tuple[int, tuple[str, ...], _Part, tuple[str, ...]]] = [(0, (), _OTHER, ())]
+        found: list[tuple[int, tuple[str, ...], _Part, Sequence[str]]] = [(0, (), _OTHER, ())]
         for start, where in sorted(starts):
             found.append((start, *_describe(api, where)))
         sections = []
@@ -103,7 +104,7 @@ class ApiChunker(SectionChunker):
         return columns
 
 
-def _describe(api: Any, where: tuple[str, ...]) -> tuple[tuple[str, ...], _Part, tuple[str, ...]]:
+def _describe(api: Any, where: tuple[str, ...]) -> tuple[tuple[str, ...], _Part, Sequence[str]]:
     """Heading path, columns and contexts of what is at a place in the description."""
     if len(where) in (2, 3) and where[0] in ("paths", "webhooks"):
         item = as_mapping(as_mapping(api.get(where[0])).get(where[1]))
@@ -136,10 +137,29 @@ def _operation(where: tuple[str, ...], operation: Any) -> _Part:
     )
 
 
-def _contexts(title: str, summary: str | None, further: Iterator[str]) -> tuple[str, ...]:
-    """All lines, then fewer, down to the first."""
-    lines = [title + (f": {summary}" if summary else ""), *further]
-    return tuple("\n".join(lines[:n]) + "\n\n" for n in _fewer(len(lines)))
+def _contexts(title: str, summary: str | None, further: Iterator[str]) -> Sequence[str]:
+    return _Lines((title + (f": {summary}" if summary else ""), *further))
+
+
+class _Lines(Column):
+    """All lines, then fewer, down to the first; made when they are asked for."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return sum(1 for _ in _fewer(len(self._lines)))
+
+    def __getitem__(self, item: Any) -> Any:
+        numbers = list(_fewer(len(self._lines)))[item]
+        if isinstance(item, slice):
+            return [self._first(n) for n in numbers]
+        return self._first(numbers)
+
+    def _first(self, n: int) -> str:
+        return "\n".join(self._lines[:n]) + "\n\n"
 
 
 def _fewer(n: int) -> Iterator[int]:

@@ -99,7 +99,7 @@ class ChatChunker(SectionChunker):
             return None
         return found if isinstance(found, list) else [found]
 
-    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> Sequence[str]:
         return first.context if into else ()
 
     def _groups(self, texts: _core.Texts, sections: SectionColumns, cutter: SectionCutter) -> np.ndarray:

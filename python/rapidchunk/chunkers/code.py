@@ -153,7 +153,7 @@ class CodeChunker(SectionChunker):
             return False
         return bool(self.tokenizer.count([code.decode("utf-8", "surrogatepass").strip()])[0] > self.max_tokens)
 
-    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> Sequence[str]:
         if into > first.values.header_at:
             return first.context
         return _headers(first.values.outer) if first.values.outer == last.values.outer else ()

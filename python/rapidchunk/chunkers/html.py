@@ -112,7 +112,7 @@ class HtmlChunker(SectionChunker):
             return LazyColumn(rows, lambda: [None] * rows)
         return LazyColumn(rows, lambda: list(super(HtmlChunker, self)._contexts(chunks, cutter, found)))
 
-    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> Sequence[str]:
         if into or not (first.bare or first.rows):
             return first.context
         return heading_prefixes(first.headings[: -1 if first.bare else None]) if self.prepend_headings else ()

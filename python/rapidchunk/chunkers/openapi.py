@@ -115,33 +115,82 @@ def _resolve(api: Any, value: Any) -> Any:
     return None
 
 
+class _Undecoded(Mapping[str, Any]):
+    """A path: each value is decoded when it is asked for, since all of a large description take three times its text."""
+
+    __slots__ = ("_at", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at: dict[str, int] = {}
+
+    def add(self, key: str, at: int) -> None:
+        self._at[key] = at
+
+    def __getitem__(self, key: str) -> Any:
+        return _DECODER.raw_decode(self._text, self._at[key])[0]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+
+_DECODER = json.JSONDecoder()
+
+
 def _read_json(text: str) -> tuple[Any, list[tuple[int, Place]]]:
     """The description, and where each of its parts begins (its key), with the path to it, three deep."""
-    decoder = json.JSONDecoder()
     starts: list[tuple[int, Place]] = []
 
-    def members(at: int, path: tuple[str, ...]) -> None:
-        at = _after(text, at + 1)
-        while text[at] == '"':
+    def expect(mark: str, at: int) -> int:
+        if text[at : at + 1] != mark:
+            raise ValueError(f"{mark} is missing at character {at}")
+        return at + 1
+
+    def members(at: int, path: tuple[str, ...]) -> tuple[Mapping[str, Any], int]:
+        """The object that begins at a place, and where it ends."""
+        found: dict[str, Any] = {}
+        item = _Undecoded(text) if len(path) == 2 and path[0] in _PATHS else None
+        at = _after(text, expect("{", at))
+        closed = text[at : at + 1] == "}"
+        while not closed:
             key_at = at
-            key, at = json.decoder.scanstring(text, at + 1)  # type: ignore[attr-defined]
-            at = _after(text, _after(text, at) + 1)
-            _, end = decoder.raw_decode(text, at)
+            key, at = json.decoder.scanstring(text, expect('"', at))  # type: ignore[attr-defined]
+            at = _after(text, expect(":", _after(text, at)))
             here = (*path, key)
             if _of_interest(here):
                 starts.append((key_at, here))
-            if text[at] == "{" and _holds_interest(here):
-                members(at, here)
-            at = _after(text, end)
-            if text[at] == ",":
-                at = _after(text, at + 1)
+            if text[at : at + 1] == "{" and _holds_interest(here):
+                found[key], at = members(at, here)
+            else:
+                if item is not None:
+                    item.add(key, at)
+                value, at = _DECODER.raw_decode(text, at)
+                if item is None:
+                    found[key] = value
+            at = _after(text, at)
+            closed = text[at : at + 1] == "}"
+            at = at if closed else _after(text, expect(",", at))
+        return found if item is None else item, at + 1
 
     try:
-        api = json.loads(text)
-        members(_after(text, 0), ())
+        api, end = members(_after(text, 0), ())
+        if _after(text, end) < len(text):
+            raise ValueError(f"there is more after character {end}")
     except ValueError as error:
-        raise ValueError(f"the description is not valid JSON: {error}") from error
+        raise ValueError(f"the description is not valid JSON: {_said_by_json(text) or error}") from error
     return api, starts
+
+
+def _said_by_json(text: str) -> str:
+    """What is wrong with a text, and where."""
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _read_yaml(text: str) -> tuple[Any, list[tuple[int, Place]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rapidchunk.chunkers.base import Chunker
@@ -72,7 +72,7 @@ class OutlineChunker(SectionChunker):
         close(len(document))
         return document, sections
 
-    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> Sequence[str]:
         return heading_prefixes(first.headings[:-1]) if first.bare and not into and first.context else first.context
 
 

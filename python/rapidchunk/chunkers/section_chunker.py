@@ -57,7 +57,7 @@ class SectionChunker(Chunker):
         """The strategy's further columns of chunks that begin in section `first` and end in `last`."""
         return {}
 
-    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> tuple[str, ...]:
+    def _prefixes(self, first: Section, main: Section, last: Section, into: int) -> Sequence[str]:
         """What may go before a chunk's text, best first. `main` is the first section that is not bare; the chunk begins `into`
         bytes after the start of the text of `first`."""
         return main.context if main is last or main.context == last.context else ()
@@ -118,7 +118,7 @@ class SectionChunker(Chunker):
     def _contexts(self, chunks: Chunks, cutter: SectionCutter, found: dict[str, np.ndarray]) -> Sequence[str | None]:
         """The text to embed of every chunk, within `max_tokens`; None where it is the chunk's own."""
         runs = zip(*(found[name].tolist() for name in ("first", "main", "last", "into")))
-        prefixes: dict[int, tuple[str, ...]] = {}
+        prefixes: dict[int, Sequence[str]] = {}
         for row, (first, main, last, into) in enumerate(runs):
             part = cutter.part(first)
             main_part = part if main == first else cutter.part(main)
@@ -129,7 +129,7 @@ class SectionChunker(Chunker):
         texts = SpanTexts(cutter.texts, *columns)
         return PrefixedTexts(LazyColumn(len(chunks), lambda: self._fitting(texts, prefixes)), texts)
 
-    def _fitting(self, texts: SpanTexts, prefixes: dict[int, tuple[str, ...]]) -> list[str | None]:
+    def _fitting(self, texts: SpanTexts, prefixes: dict[int, Sequence[str]]) -> list[str | None]:
         """The first of its prefixes with which the text of a row fits. Run by run, since their texts may be all of a document."""
         found: list[str | None] = [None] * len(texts)
         rows = list(prefixes)
@@ -137,7 +137,7 @@ class SectionChunker(Chunker):
             left = {row: prefixes[row] for row in rows[begin:end]}
             while left:
                 sizes = self.tokenizer.count([before[0] + texts[row] for row, before in left.items()]).tolist()
-                rest: dict[int, tuple[str, ...]] = {}
+                rest: dict[int, Sequence[str]] = {}
                 for (row, before), size in zip(left.items(), sizes):
                     if size <= self.max_tokens:
                         found[row] = before[0]

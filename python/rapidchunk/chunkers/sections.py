@@ -23,7 +23,7 @@ class Section(NamedTuple):
     """Titles of the sections that this one is in, outermost first, its own included."""
     values: Any = ()
     """What the strategy makes its further columns of."""
-    context: tuple[str, ...] = ()
+    context: Sequence[str] = ()
     """What may go before the text in `context`; the first of these that fits does."""
     apart: bool = False
     """Never shares a chunk with what is before it."""
