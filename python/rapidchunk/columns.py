@@ -68,6 +68,9 @@ class SpanTexts(Column):
         document: int64 [n], numbers of the texts.
         start, end: int64 [n], code points, half open.
         byte_start, byte_end: int64 [n], the same spans in UTF-8.
+
+    Attributes:
+        spans: these arrays.
     """
 
     def __init__(
@@ -80,26 +83,21 @@ class SpanTexts(Column):
         byte_end: np.ndarray,
     ) -> None:
         self._texts = texts.part(0, len(texts))  # without what a stage has converted
-        self._spans = document, start, end, byte_start, byte_end
+        self.spans = document, start, end, byte_start, byte_end
 
     def sizes(self, rows: list[int]) -> list[int]:
         """The characters of some of them."""
-        _, start, end, *_ = self._spans
+        _, start, end, *_ = self.spans
         sizes: list[int] = (end[rows] - start[rows]).tolist()
         return sizes
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the spans."""
-        return sum(column.nbytes for column in self._spans)
-
     def __len__(self) -> int:
-        return len(self._spans[0])
+        return len(self.spans[0])
 
     def __getitem__(self, item: Any) -> Any:
         if isinstance(item, slice):
-            return self._texts.slices(*(np.ascontiguousarray(column[item]) for column in self._spans))
-        return self._texts.slice(*(int(column[item]) for column in self._spans))
+            return self._texts.slices(*(np.ascontiguousarray(column[item]) for column in self.spans))
+        return self._texts.slice(*(int(column[item]) for column in self.spans))
 
 
 class PrefixedTexts(Column):
