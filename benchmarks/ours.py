@@ -201,8 +201,9 @@ _large("ApiChunker", lambda s: part("ApiChunker")(), "api")
 def returned(made: Any) -> float:
     """MiB of the columns that a case of ours returns; 0 of a number. Columns that are made when they are asked for are none."""
     if isinstance(made, part("Chunks")):
-        columns = [made.document, made.start, made.end, made.byte_start, made.byte_end, made.tokens, made.extra]
-        made = [*columns, made.vectors, made.sentence_vectors and vars(made.sentence_vectors)]
+        columns = [made.document, made.start, made.end, made.byte_start, made.byte_end, made.tokens, made.index]
+        further = [getattr(column, "spans", column) for column in made.extra.values()]
+        made = [*columns, *further, made.vectors, made.sentence_vectors and vars(made.sentence_vectors)]
     return 0.0 if isinstance(made, int) else size_of(made) / 2**20
 
 

@@ -67,7 +67,9 @@ text = "{TEXTS[text]}" * ({40 * MIB} // len("{TEXTS[text]}".encode()))
 before = peak()
 chunks = chunker(text)
 added = peak() - before
-columns = [chunks.index, *chunks._columns.values(), *chunks.extra.values()]
+columns = [chunks.index, *chunks._columns.values()]
+columns += [array for column in chunks.extra.values() for array in getattr(column, "spans", [column])]
+columns = dict((id(column), column) for column in columns).values()
 shown = chunks.document_text(0)  # HTML has a text of its own, which is returned too
 returned = sum(getattr(column, "nbytes", 0) for column in columns) + (shown is not text) * len(shown.encode())
 print({40 * MIB}, returned, added)
