@@ -6,9 +6,9 @@ from __future__ import annotations
 _MEMORY = (
     "CodeChunker: tree-sitter's own tree of Python takes 41 times its source (measured alone), and gives no way to have the tree "
     "of a part that is sure to be the same: what an error or a string that is not closed covers is decided by what follows. "
-    "ApiChunker: of 6.4 times the input, 4.7 are Python objects of paths and operations (470 bytes of text each here; tracemalloc "
-    "on a tenth): 0.9 their sections and columns, 1.3 lines of context, 0.4 where they are, and names. JSON decoded as a whole "
-    "would add 2.9 (json.loads alone)."
+    "ApiChunker: of 6.4 times the input, 4.7 are Python objects of paths and operations (470 bytes of text each here; "
+    "tracemalloc on a tenth): 0.9 their sections and columns, 1.3 lines of context, 0.4 where they are, and names. JSON decoded "
+    "as a whole would add 2.9 (json.loads alone)."
 )
 _MEMORY_UNICODE = (
     "A text that is not ASCII is converted to UTF-8 as a whole (once the input), and a quarter of it tells where its tokens are. "
