@@ -47,8 +47,9 @@ __device__ void directional(const T* vectors, int64_t H, const int64_t* first, c
 
 }  // namespace rc
 
+// Five blocks a multiprocessor are asked for, so that the compiler does not spill registers in order to fit seven.
 #define RC_DIRECTIONAL(suffix, T)                                                                                      \
-  extern "C" __global__ void __launch_bounds__(128) rc_directional_##suffix(                                           \
+  extern "C" __global__ void __launch_bounds__(128, 5) rc_directional_##suffix(                                        \
       const T* vectors, int64_t H, const int64_t* first, const int64_t* last, const uint8_t* prior,                    \
       const int64_t* offsets, int64_t documents, int64_t min_tokens, const int64_t* row, float* z, float* sum,         \
       rc::RowNorm* norms, double* energy, double* weight, int32_t* cost, int64_t* best, int64_t* from, uint8_t* cut) { \
