@@ -264,6 +264,8 @@ def one_process_a_row(rows: list[str], options: argparse.Namespace) -> list[Tabl
             if status:
                 line = {"name": "rapidchunk", "kind": OURS, "skipped": f"the row {died(status)}"}
                 tables += [table(row, size, [line], 0) for size in sizes(row, options)[len(done) :]]
+            if options.json:  # after every row: what is there remains when the run is broken off
+                write(options.json, tables)
     return tables
 
 
@@ -304,8 +306,6 @@ def main() -> None:
             show(tables[-1])
             if options.json:  # after every size: what is there remains when the next one brings the process down
                 write(options.json, tables)
-    if options.json:
-        write(options.json, tables)
 
 
 if __name__ == "__main__":
