@@ -28,27 +28,36 @@ struct Part {
   std::vector<int64_t> points;  // the starts and ends in code points; empty where all documents are ASCII
 };
 
-// Writes the starts and ends of a document's chunks in code points.
-void add_points(std::string_view text, bool ascii, bool characters, size_t from, Part& part) {
+// Writes the starts and ends of a document's chunks in code points. Several threads share runs of chunks; what comes
+// before each run is counted first.
+void add_points(std::string_view text, bool ascii, bool characters, size_t from, int threads, Part& part) {
   if (ascii && part.points.empty()) return;
   for (size_t i = part.points.size() / 2; i < part.chunks.size(); i++)
     part.points.insert(part.points.end(), {part.chunks[i].start, part.chunks[i].end});
   if (ascii) return;
+  const auto count = [&text, of = RC_PICK(count_code_points)](int64_t start, int64_t end) {
+    return of(text.data() + start, end - start);
+  };
+  const PackedChunk* chunks = part.chunks.data() + from;
   int64_t* points = part.points.data() + 2 * from;
-  if (!characters)
-    return to_code_points(text.data(), static_cast<int64_t>(text.size()), points,
-                          static_cast<int64_t>(part.points.size() - 2 * from));
-  // The chunks' sizes are code points already: only what lies between them is counted.
-  const auto count = RC_PICK(count_code_points);
-  int64_t at = 0, point = 0;
-  for (size_t i = from; i < part.chunks.size(); i++) {
-    const PackedChunk& chunk = part.chunks[i];
-    point += chunk.start >= at ? count(text.data() + at, chunk.start - at)
-                               : -count(text.data() + chunk.start, at - chunk.start);
-    points[2 * (i - from)] = point;
-    points[2 * (i - from) + 1] = point += chunk.tokens;
-    at = chunk.end;
-  }
+  const auto n = static_cast<int64_t>(part.chunks.size() - from);
+  const int64_t runs = threads > 1 ? std::max<int64_t>(1, std::min<int64_t>(4 * threads, n / 256)) : 1;
+  const auto first = [&](int64_t run) { return n * run / runs; };
+  const auto begin = [&](int64_t run) { return run ? chunks[first(run)].start : 0; };
+  std::vector<int64_t> before(runs + 1, 0);
+  parallel_for(runs - 1, threads, 1, [&](int64_t run) { before[run + 1] = count(begin(run), begin(run + 1)); });
+  for (int64_t run = 1; run < runs; run++) before[run] += before[run - 1];
+  parallel_for(runs, threads, 1, [&](int64_t run) {
+    int64_t at = begin(run), point = before[run];
+    for (int64_t i = first(run); i < first(run + 1); i++) {
+      const PackedChunk& chunk = chunks[i];
+      point += chunk.start >= at ? count(at, chunk.start) : -count(chunk.start, at);
+      points[2 * i] = point;
+      // Where tokens are code points, only what lies between the chunks is counted.
+      points[2 * i + 1] = point += characters ? chunk.tokens : count(chunk.start, chunk.end);
+      at = chunk.end;
+    }
+  });
 }
 
 py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::list& levels, const std::string& keep,
@@ -84,7 +93,7 @@ py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::li
           pack(text, 0, static_cast<int64_t>(text.size()), *measures.of_document(d, text), document_levels, options,
                part.chunks);
         part.ends.push_back(part.chunks.size());
-        add_points(text, texts.ascii(d), measures.characters(), from, part);
+        add_points(text, texts.ascii(d), measures.characters(), from, workers, part);
       }
     };
     const auto alone = [&](size_t w) { return work[w].large && threads > 1; };

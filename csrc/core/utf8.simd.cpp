@@ -65,22 +65,15 @@ namespace {
 
 template <class Unit>
 int64_t size_of(const Unit* units, int64_t n) {
-  // Sums in lanes as wide as a unit, as often as a lane of one byte can take it.
-  constexpr int width = 64 / sizeof(Unit);
+  // Summed in numbers as wide as a unit, so that the compiler keeps them in lanes of that width.
+  constexpr int64_t most = sizeof(Unit) == 1 ? 255 : 1 << 14;
   int64_t total = n;
-  int64_t i = 0;
-  while (i + width <= n) {
-    Unit lanes[width] = {0};
-    for (int block = 0; block < 255 && i + width <= n; block++, i += width)
-      for (int k = 0; k < width; k++) {
-        const Unit c = units[i + k];
-        lanes[k] += (c >= 0x80) + (sizeof(Unit) > 1 && c >= 0x800) + (sizeof(Unit) > 2 && c >= 0x10000);
-      }
-    for (int k = 0; k < width; k++) total += lanes[k];
-  }
-  for (; i < n; i++) {
-    const uint32_t c = units[i];
-    total += (c >= 0x80) + (c >= 0x800) + (c >= 0x10000);
+  for (int64_t i = 0; i < n;) {
+    const int64_t stop = n - i < most ? n : i + most;
+    Unit sum = 0;
+    for (; i < stop; i++)
+      sum += (units[i] >= 0x80) + (sizeof(Unit) > 1 && units[i] >= 0x800) + (sizeof(Unit) > 2 && units[i] >= 0x10000);
+    total += sum;
   }
   return total;
 }
