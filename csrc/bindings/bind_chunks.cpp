@@ -41,15 +41,9 @@ void add_points(std::string_view text, bool ascii, bool characters, size_t from,
   const PackedChunk* chunks = part.chunks.data() + from;
   int64_t* points = part.points.data() + 2 * from;
   const auto n = static_cast<int64_t>(part.chunks.size() - from);
-  const int64_t runs = threads > 1 ? std::max<int64_t>(1, std::min<int64_t>(4 * threads, n / 256)) : 1;
-  const auto first = [&](int64_t run) { return n * run / runs; };
-  const auto begin = [&](int64_t run) { return run ? chunks[first(run)].start : 0; };
-  std::vector<int64_t> before(runs + 1, 0);
-  parallel_for(runs - 1, threads, 1, [&](int64_t run) { before[run + 1] = count(begin(run), begin(run + 1)); });
-  for (int64_t run = 1; run < runs; run++) before[run] += before[run - 1];
-  parallel_for(runs, threads, 1, [&](int64_t run) {
-    int64_t at = begin(run), point = before[run];
-    for (int64_t i = first(run); i < first(run + 1); i++) {
+  // Chunks [first, last); there are `point` code points before byte `at`.
+  const auto write = [&](int64_t first, int64_t last, int64_t at, int64_t point) {
+    for (int64_t i = first; i < last; i++) {
       const PackedChunk& chunk = chunks[i];
       point += chunk.start >= at ? count(at, chunk.start) : -count(chunk.start, at);
       points[2 * i] = point;
@@ -57,7 +51,15 @@ void add_points(std::string_view text, bool ascii, bool characters, size_t from,
       points[2 * i + 1] = point += characters ? chunk.tokens : count(chunk.start, chunk.end);
       at = chunk.end;
     }
-  });
+  };
+  const int64_t runs = threads > 1 ? std::min<int64_t>(4 * threads, n / 256) : 0;
+  if (runs <= 1) return write(0, n, 0, 0);
+  const auto first = [&](int64_t run) { return n * run / runs; };
+  const auto begin = [&](int64_t run) { return run ? chunks[first(run)].start : 0; };
+  std::vector<int64_t> before(runs, 0);
+  parallel_for(runs - 1, threads, 1, [&](int64_t run) { before[run + 1] = count(begin(run), begin(run + 1)); });
+  for (int64_t run = 1; run < runs; run++) before[run] += before[run - 1];
+  parallel_for(runs, threads, 1, [&](int64_t run) { write(first(run), first(run + 1), begin(run), before[run]); });
 }
 
 py::tuple pack_batch(const Texts& texts, const py::object& measure, const py::list& levels, const std::string& keep,
